@@ -116,6 +116,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         print(&json::cells(&scenario))?;
         return Ok(0);
     }
+    eprint!("{}", scenario.warnings);
     let cells = &scenario.cells;
     let number = args.cell.unwrap_or(1);
     let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else {

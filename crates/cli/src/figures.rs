@@ -82,6 +82,9 @@ pub(crate) fn text(results: &[RunResult]) -> String {
     text += "\nInduced RTT: the measured round-trip time minus the base RTT: of the pings if there \
              are any,\nelse of all connections; the mean of several flows. Utilisation, Dropped \
              and Marked: of the\nlongest queue.\n";
+    for sentence in held_by_their_ends(results) {
+        let _ = writeln!(text, "{sentence}");
+    }
     if let [result] = results {
         let links = parts("link", &result.links, &links(), |_| Vec::new());
         let flows = parts("flow", &result.flows, &flows(), |flow| {
@@ -90,6 +93,25 @@ pub(crate) fn text(results: &[RunResult]) -> String {
         let _ = write!(text, "\n{}\n{}", links.show(), flows.show());
     }
     text
+}
+
+/// Which flows of which world no queue makes faster.
+fn held_by_their_ends(results: &[RunResult]) -> Vec<String> {
+    let mut worlds: Vec<_> = results.iter().map(|run| &run.world).collect();
+    worlds.dedup();
+    let of = |world| sojourn_report::held_flows(results, world);
+    let several = worlds.len() > 1;
+    let sentences = worlds.into_iter().flat_map(|world| {
+        let named = move |text| {
+            if several {
+                format!("{world}: {text}")
+            } else {
+                text
+            }
+        };
+        of(world).into_iter().map(named)
+    });
+    sentences.collect()
 }
 
 fn links() -> [Column<LinkResult>; 7] {

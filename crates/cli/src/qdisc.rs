@@ -2,13 +2,14 @@
 
 use crate::{WrongInput, print};
 use clap::{Args, Subcommand};
-use sojourn_qdisc::{catalogue, kind, list};
+use sojourn_qdisc::{explain, list};
 
 /// List the queue disciplines, or explain one
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn qdisc list
-  sojourn qdisc explain fq_codel")]
+  sojourn qdisc explain fq_codel
+  sojourn qdisc explain cake bandwidth 20mbit")]
 pub(crate) struct QdiscArgs {
     #[command(subcommand)]
     command: QdiscCommand,
@@ -20,27 +21,19 @@ enum QdiscCommand {
     List,
     /// Options with units, ranges and defaults, and statistics
     Explain {
-        /// The discipline's name, as in tc
-        name: String,
+        /// The discipline's name, as in tc, and options if they are to be explained too
+        #[arg(required = true, value_name = "NAME", allow_hyphen_values = true)]
+        words: Vec<String>,
     },
 }
 
 pub(crate) fn qdisc(args: &QdiscArgs) -> anyhow::Result<u8> {
     match &args.command {
         QdiscCommand::List => print(&list())?,
-        QdiscCommand::Explain { name } => {
-            let Some(kind) = kind(name) else {
-                let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
-                let names = catalogue().iter().map(|kind| kind.name);
-                let near = names.min_by_key(distance);
-                let near = near.filter(|near| distance(near) <= 3);
-                let help = near.map_or_else(
-                    || "see `sojourn qdisc list`".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                anyhow::bail!(WrongInput(format!("no qdisc is named `{name}`; {help}")));
-            };
-            print(&kind.explain())?;
+        QdiscCommand::Explain { words } => {
+            let text = words.join(" ");
+            let explained = explain(&text);
+            print(&explained.map_err(|error| WrongInput(error.pretty().trim_end().to_owned()))?)?;
         }
     }
     Ok(0)

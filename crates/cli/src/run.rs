@@ -263,7 +263,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let Scenario {
         mut info,
         mut cells,
+        warnings,
     } = args.overrides.load(&args.file)?;
+    if !args.quiet {
+        eprint!("{warnings}");
+    }
     let rows = args.worlds()?;
     args.check(&rows, &info.name)?;
     info.shard = args.shard.map(|shard| shard.of(&mut cells));

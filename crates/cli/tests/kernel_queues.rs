@@ -299,12 +299,13 @@ fn packets_cross_a_chain_of_routers() {
 }
 
 #[test]
-fn programs_have_the_lines_delay_and_not_that_of_flows() {
+fn programs_know_their_server_and_have_flows_and_the_lines_delay() {
     // A flow's round trip is 20 ms; before a connection stands a packet each way at most, 15 ms.
-    let connect = "sleep 1; python3 -c 'import socket, time\n\
+    let connect = "sleep 1; python3 -c 'import os, socket, time\n\
+                   there = (os.environ[\"SOJOURN_SERVER\"], 80)\n\
                    for _ in range(10):\n    \
                    began = time.monotonic()\n    \
-                   socket.create_connection((\"198.19.0.1\", 80)).close()\n    \
+                   socket.create_connection(there).close()\n    \
                    print(\"CONNECTED\", time.monotonic() - began)'";
     let dir = tempfile::tempdir().unwrap();
     let server = "python3 -m http.server 80 > /dev/null 2>&1";
@@ -321,4 +322,15 @@ fn programs_have_the_lines_delay_and_not_that_of_flows() {
     let times: Vec<f64> = times.map(|time| time.parse().unwrap()).collect();
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(times.len() == 10 && least < 0.0195, "{said}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = merged.whole().unwrap().remove(0);
+    // Ten connections, each with SYN, ACK and FIN at least.
+    let found = result
+        .flows
+        .iter()
+        .find(|(name, _)| name == "program-tcp-80-up");
+    let (_, up) = found.unwrap_or_else(|| panic!("{:?}", result.flows));
+    assert!(up.app == "program" && up.sent_packets >= 30, "{up:?}");
+    let names = result.flows.iter().map(|(name, _)| name.as_str());
+    assert_eq!(names.filter(|name| name.starts_with("program-")).count(), 2);
 }

@@ -205,3 +205,40 @@ qdisc = "cake bandwidth 1mbit besteffort"
     let bits = down.dequeued_bytes as f64 * 8.0 / 1e6;
     assert!((0.9 * most..1.02 * most).contains(&bits), "{bits} {most}");
 }
+
+/// While its link is down a queue holds what it can and drops the rest; with a loss of all packets
+/// leave the queue and none arrives.
+#[test]
+fn an_outage_is_the_same_with_our_queues_and_the_kernels() {
+    let more = r#"
+[[change]]
+at = "1100ms"
+link = "down"
+rate = "down"
+[[change]]
+at = "2200ms"
+link = "down"
+rate = "up"
+[[change]]
+at = "3300ms"
+link = "down"
+loss = "100%"
+[[change]]
+at = "3900ms"
+link = "down"
+loss = "0%"
+"#;
+    let text = scenario("pfifo limit 60", more);
+    let text = text.replace("trace = \"down.trace\"", "rate = \"8mbit\"");
+    let dir = tempfile::tempdir().unwrap();
+    let simulated = cell(dir.path(), &text, &["sim"]);
+    // 1.1 s without a link, 0.6 s of losses: 60 packets wait, so that 28 to 35 % do not arrive.
+    let lost = |run: &RunResult| run.flows[0].1.loss_ratio.unwrap();
+    assert!((0.28..0.35).contains(&lost(&simulated)), "{simulated:?}");
+    for world in [&["kernel"][..], &KERNEL] {
+        let real = cell(dir.path(), &text, world);
+        agree_roughly(&simulated, &real, 0.03);
+        let (ours, theirs) = (lost(&simulated), lost(&real));
+        assert!((ours - theirs).abs() < 0.01, "{ours} {theirs}");
+    }
+}

@@ -101,7 +101,7 @@ impl LineChange {
 pub enum LineRate {
     /// No serialisation at all.
     Infinite,
-    /// Constant.
+    /// Constant; at zero the link is down, and packets stay in its queue.
     Fixed(Rate),
     /// Opportunities from a recording.
     Trace(Arc<RateTrace>),
@@ -115,6 +115,11 @@ impl LineRate {
             Self::Fixed(rate) => rate.as_bps() as f64 * (to - from).as_secs_f64(),
             Self::Trace(trace) => trace.bits_until(to) - trace.bits_until(from),
         }
+    }
+
+    /// Whether nothing is sent: the link is down.
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self, Self::Fixed(rate) if rate.is_zero())
     }
 
     /// The rate, if it is constant and not infinite.

@@ -16,6 +16,8 @@ pub enum Transmitter {
     Fixed(TxClock),
     /// At the opportunities of a trace.
     Trace(TraceClock),
+    /// Not at all, until it is another one.
+    Stopped,
 }
 
 impl Transmitter {
@@ -23,16 +25,19 @@ impl Transmitter {
     pub fn new(rate: &LineRate, link_header: u16) -> Self {
         match rate {
             LineRate::Infinite => Self::Infinite,
+            LineRate::Fixed(rate) if rate.is_zero() => Self::Stopped,
             LineRate::Fixed(rate) => Self::Fixed(TxClock::new(*rate)),
             LineRate::Trace(trace) => Self::Trace(TraceClock::new(Arc::clone(trace), link_header)),
         }
     }
 
-    /// The earliest time at which a packet may start that is waiting at `now`.
+    /// The earliest time at which a packet may start that is waiting at `now`; [`Time::MAX`] when
+    /// none may.
     pub fn start(&mut self, now: Time) -> Time {
         match self {
             Self::Infinite | Self::Fixed(_) => now,
             Self::Trace(clock) => clock.start(now),
+            Self::Stopped => Time::MAX,
         }
     }
 
@@ -43,6 +48,7 @@ impl Transmitter {
             Self::Infinite => now,
             Self::Fixed(clock) => clock.finish(now, len),
             Self::Trace(clock) => clock.finish(now, len),
+            Self::Stopped => Time::MAX,
         }
     }
 }
@@ -158,6 +164,12 @@ mod tests {
         let mut link = Transmitter::new(&LineRate::Fixed(Rate::from_bps(1_000_000)), 0);
         assert_eq!(link.finish(ms(5), 1250), ms(15));
         assert_eq!(link.finish(ms(15), 1250), ms(25));
+    }
+
+    #[test]
+    fn a_link_that_is_down_starts_nothing() {
+        let mut link = Transmitter::new(&LineRate::Fixed(Rate::ZERO), 0);
+        assert_eq!(link.start(ms(5)), Time::MAX);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 mod guest;
 mod kernel;
 mod links;
+mod programs;
 mod run;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use crate::taps::{Between, Capture};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
 use links::{Gauge, Pairs};
+use programs::{Programs, addresses};
 use run::{ETHERNET_HEADER, Outcome, Run, way};
 use sojourn_bridge::Namespace;
 use sojourn_bridge::{Clock, read_nanos};
@@ -111,6 +113,7 @@ impl World for Guests {
             recorders: flow_recorders(cell).into_iter().map(Mutex::new).collect(),
             stop: AtomicBool::new(false),
         };
+        let programs = Programs::of(cell, self.has_programs()).map(Mutex::new);
         let pairs = Pairs::of(&shared.recorders, joints.len()).map(Mutex::new);
         let mut captures = captures(cell, taps, &joints).map_err(WorldError::machine)?;
         let links = joints.iter().map(|joint| joint.links);
@@ -121,6 +124,7 @@ impl World for Guests {
             lab,
             shared: &shared,
             pairs: pairs.as_ref(),
+            programs: programs.as_ref(),
             gauge: Gauge::default(),
             capture: Mutex::new(captures.next()),
             guests: self,
@@ -139,7 +143,13 @@ impl World for Guests {
             pairs.keep(&shared.recorders);
         }
         let digest = if self.repeats { outcome.digest } else { 0 };
-        let result = result(cell, shared, outcome, began);
+        let mut result = result(cell, shared, outcome, began);
+        if let Some(programs) = programs {
+            let programs = programs
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner);
+            result.flows.extend(programs.results());
+        }
         Ok(RunResult { digest, ..result })
     }
 }
@@ -462,7 +472,8 @@ impl Whole<'_> {
                 0 => Some(Host::Client),
                 _ => (node == last).then_some(Host::Server),
             };
-            let _guest = host.map(|host| self.guests.start(host)).transpose()?;
+            let start = |host| self.guests.start(host, addresses(self.cell));
+            let _guest = host.map(start).transpose()?;
             side.run(clock)?;
         }
         Ok(read_nanos(rustix::time::ClockId::ThreadCPUTime))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, overload
@@ -72,6 +73,9 @@ def run(
         The scenario is wrong; nothing was run.
     RunError
         No run has a result. When some have, `Results.notes` says which lack.
+
+    Warns (`UserWarning`) of what is right and may not be meant, such as a rate of ``20Mbps``, which
+    is bytes as in tc.
     """
     return sweep(
         scenario,
@@ -150,6 +154,8 @@ def sweep(
         with ThreadPoolExecutor(jobs or os.cpu_count()) as threads:
             return stream(of, threads, out, partition, progress)
     checked = read(text, sets, sweeps, seeds)
+    if checked.warnings:
+        warnings.warn(checked.warnings.rstrip(), stacklevel=3)
     if executor is not None or keep is not None:
         if world != "sim" or prototypes:
             raise ValueError("executor and keep are for the simulator, with nothing of Python's")

@@ -147,7 +147,8 @@ class Results:
     def series(self, metric: str | None = None) -> Table:
         """A row for each point of the series, of one metric or of all; ``t_s`` are seconds.
 
-        Runs keep them when they are asked to (``series=True``); otherwise the table is empty.
+        Runs keep them when they are asked to (``series=True``); otherwise the table is empty. A
+        metric that there is not is an `IndexError`, which names the nearest.
         """
         return Table(self._native.series(metric))
 

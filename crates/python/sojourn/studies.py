@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import json
 import os
@@ -13,6 +14,9 @@ from ._progress import Bar
 from .results import Report, Results
 
 __all__ = ["Reproduction", "reproduce", "studies"]
+
+#: What becomes of a claim.
+_STATUSES = ("published", "reference", "model", "open", "not judged")
 
 
 class Reproduction:
@@ -41,6 +45,10 @@ class Reproduction:
 
         ``published``, ``reference``, ``model``, ``open`` or ``not judged``.
         """
+        if status not in _STATUSES:
+            near = difflib.get_close_matches(status, _STATUSES, n=1)
+            known = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(_STATUSES)}"
+            raise IndexError(f"no status `{status}`; {known}")
         return sum(claim["status"] == status for claim in self.claims)
 
     def report(self) -> Report:

@@ -1,10 +1,12 @@
 //! Errors as Python's exceptions. The classes stand in `sojourn/errors.py`.
 
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_batch::BatchError;
 use sojourn_report::ReportError;
 use sojourn_scenario::Problems;
+use sojourn_scenario::problem::suggestion;
 use std::error::Error;
 
 const MODULE: &str = "sojourn.errors";
@@ -29,6 +31,12 @@ pub(crate) fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
         class.call1((problems.to_string().trim_end(), list))
     };
     made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// `IndexError`: there is no such thing by that name; says which was probably meant.
+pub(crate) fn lookup(what: &str, name: &str, known: &[&str]) -> PyErr {
+    let help = suggestion(name, known);
+    PyIndexError::new_err(format!("no {what} `{name}`; {help}"))
 }
 
 /// `RunError`: runs have no result, or there is no place for it.

@@ -6,6 +6,7 @@
 use crate::{aqm, control, error};
 use pyo3::prelude::*;
 use sojourn_qdisc::{Qdisc, Setting, Spec};
+use sojourn_scenario::problem::suggestion;
 use sojourn_sim::{Instead, Packet, Sim};
 use sojourn_tcp::{Config, CongestionControl};
 use sojourn_world::{
@@ -84,8 +85,8 @@ impl Prototypes {
             for (link, name, _) in &queues {
                 let known = cell.network.link_names();
                 if !known.contains(&link.as_str()) {
-                    let known = known.join(", ");
-                    let message = format!("no link is named `{link}`: {known}");
+                    let help = suggestion(link, &known);
+                    let message = format!("no link is named `{link}`; {help}");
                     return Err(error::run(py, &message));
                 }
                 cell.params.push((format!("{link}.aqm"), name.clone()));
@@ -180,8 +181,8 @@ fn takes_control(flows: &[Flow], name: &str) -> Result<(), String> {
         )),
         None => {
             let known: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-            let known = known.join(", ");
-            Err(format!("no flow is named `{name}`: {known}"))
+            let help = suggestion(name, &known);
+            Err(format!("no flow is named `{name}`; {help}"))
         }
     }
 }

@@ -11,7 +11,9 @@ use sojourn_report::{
     Finished, Merged, ReportError, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
 };
 use sojourn_scenario::Scenario;
+use sojourn_world::figure::{Kind, series as all_series};
 use sojourn_world::{RunResult, ScenarioInfo, Source};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -106,6 +108,14 @@ impl Results {
 
     #[pyo3(signature = (metric))]
     fn series(&self, py: Python<'_>, metric: Option<String>) -> PyResult<Table> {
+        if let Some(name) = &metric {
+            let kinds = [Kind::Link, Kind::Flow].into_iter();
+            let known: BTreeSet<&str> = kinds.flat_map(all_series).map(|one| one.key).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            if !known.contains(&name.as_str()) {
+                return Err(error::lookup("series", name, &known));
+            }
+        }
         let whole = |number: usize| self.all().get(number);
         let frame = py.detach(|| series(&self.list, whole, metric.as_deref()));
         let frame = frame.map_err(|error| error::report(py, &error))?;

@@ -94,6 +94,12 @@ impl Scenario {
         cells.map(|cell| (cell.params.clone(), cell.seed)).collect()
     }
 
+    /// What is right and may not be meant, each with its place, as the program prints it.
+    #[getter]
+    fn warnings(&self) -> String {
+        self.read.warnings.to_string()
+    }
+
     fn __len__(&self) -> usize {
         self.read.cells.len()
     }

@@ -2,6 +2,7 @@
 //!
 //! Source: the Arrow PyCapsule interface (apache/arrow, `docs/source/format/CDataInterface`).
 
+use crate::error;
 use arrow_array::cast::AsArray as _;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
@@ -13,7 +14,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::IntoPyObjectExt as _;
-use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use sojourn_frame::{Column, Frame, Values, Words};
@@ -54,6 +55,14 @@ impl Table {
         Ok(Self {
             batch: batch.map_err(raised)?,
         })
+    }
+}
+
+impl Table {
+    fn no_column(&self, name: &str) -> PyErr {
+        let schema = self.batch.schema();
+        let known: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+        error::lookup("column", name, &known)
     }
 }
 
@@ -107,7 +116,7 @@ impl Table {
     fn about(&self, column: &str) -> PyResult<Vec<(String, String)>> {
         let schema = self.batch.schema();
         let field = schema.field_with_name(column);
-        let field = field.map_err(|_| PyIndexError::new_err(format!("no column `{column}`")))?;
+        let field = field.map_err(|_| self.no_column(column))?;
         let mut told: Vec<_> = field.metadata().clone().into_iter().collect();
         told.sort();
         Ok(told)
@@ -122,7 +131,7 @@ impl Table {
         rows: Option<usize>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let array = self.batch.column_by_name(column);
-        let array = array.ok_or_else(|| PyIndexError::new_err(format!("no column `{column}`")))?;
+        let array = array.ok_or_else(|| self.no_column(column))?;
         let rows = rows.map_or(array.len(), |rows| rows.min(array.len()));
         let array = array.slice(0, rows);
         match array.data_type() {

@@ -130,5 +130,5 @@ def test_what_it_raises_ends_the_run(home: sojourn.Scenario) -> None:
         sojourn.run(home, queues={"down": Unclear}, seeds=2)
     with pytest.raises(ValueError, match="invalid literal"):
         sojourn.run(home, queues={"down": lambda: int("one")})
-    with pytest.raises(sojourn.RunError, match="no link is named `side`: up, down"):
+    with pytest.raises(sojourn.RunError, match="no link is named `side`; known here: up, down"):
         sojourn.run(home, queues={"side": Small})

@@ -83,6 +83,15 @@ def test_swept_fields_are_ordered_and_options_are_numbers(home: sojourn.Scenario
     assert results.runs["dumbbell.qdisc"] == queues
 
 
+def test_names_that_there_are_not_are_refused_with_the_nearest(results: sojourn.Results) -> None:
+    with pytest.raises(IndexError, match="no series `rttt`; did you mean `rtt`?"):
+        results.series("rttt")
+    with pytest.raises(IndexError, match="no column `goodputbps`; did you mean `goodput_bps`?"):
+        results.flows["goodputbps"]
+    with pytest.raises(IndexError, match="did you mean `goodput_bps`?"):
+        results.flows.meaning("goodput_bpss")
+
+
 def test_links_have_the_counts_of_their_queue(results: sojourn.Results) -> None:
     row = next(results.links.rows())
     assert row["link"] == "up"

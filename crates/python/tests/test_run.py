@@ -144,3 +144,8 @@ sojourn.run({str(one_flow)!r}, duration="2s", warmup="1s")
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "3/3" in ran.stderr and "Warning" not in ran.stderr
+
+
+def test_what_is_right_and_may_not_be_meant_is_warned_of(home: sojourn.Scenario) -> None:
+    with pytest.warns(UserWarning, match="`12Mbps` is 96.0 Mbit/s"):
+        sojourn.run(home, **{"dumbbell.down.rate": "12Mbps"})

@@ -29,6 +29,8 @@ def test_a_claim_is_reproduced(tmp_path: Path) -> None:
     assert (claim["id"], claim["status"]) == ("R1", "not judged")
     assert claim["reason"] == "It needs 3 seeds, there is one."
     assert found.count("not judged") == 1
+    with pytest.raises(IndexError, match="no status `publishd`; did you mean `published`?"):
+        found.count("publishd")
     assert claim["statement"] in found.report().html
     assert "setting" in found.results.runs.columns
     found.write(tmp_path)

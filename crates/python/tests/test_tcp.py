@@ -169,7 +169,7 @@ def test_what_it_raises_ends_the_run(home: sojourn.Scenario) -> None:
 
 
 def test_only_flows_that_ask_one_have_one(home: sojourn.Scenario) -> None:
-    with pytest.raises(sojourn.RunError, match="no flow is named `upload`: download, probe"):
+    with pytest.raises(sojourn.RunError, match="no flow is named `upload`; known here: download, probe"):
         sojourn.run(home, controls={"upload": Reno})
     with pytest.raises(sojourn.RunError, match="flow `probe` is no TCP connection"):
         sojourn.run(home, controls={"probe": Reno})

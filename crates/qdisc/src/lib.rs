@@ -97,7 +97,7 @@ pub use single::SingleQueue;
 pub use spec::{Aim, Aimed, AqmParams, Policy, Spec};
 pub use tbf::Tbf;
 pub use tc::{
-    Entrance, Initial, Kind, Opt, Reading, SpecError, Stat, Style, Taken, Unit, catalogue, kind,
-    list,
+    Entrance, Initial, Kind, LinkPath, Opt, Reading, SpecError, Stat, Style, Taken, Unit,
+    catalogue, explain, kind, list,
 };
 pub use tree::{Tree, TreeClass, TreeError, TreeFault, TreeSpec};

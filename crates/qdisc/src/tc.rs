@@ -10,23 +10,27 @@ mod explain;
 mod kind;
 mod kinds;
 mod linux;
+mod netem;
 mod notation;
 mod opt;
 mod parse;
 mod print;
 mod queues;
 mod reading;
+mod relative;
 mod report;
 mod show;
 mod tins;
+mod word;
 
 pub use entrance::Entrance;
 pub use error::SpecError;
-pub use explain::list;
+pub use explain::{explain, list};
 pub use kind::Kind;
 pub use kinds::{catalogue, kind};
 pub use opt::{Initial, Opt, Stat, Style, Unit};
 pub use reading::{Reading, Taken};
+pub use relative::LinkPath;
 
 #[cfg(test)]
 mod tests;

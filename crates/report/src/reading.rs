@@ -3,6 +3,7 @@
 use crate::agreement::{Agreement, Comparison, agreement_of};
 use crate::headline::{Headline, headlines};
 use crate::labels::Labels;
+use crate::limited::held_of;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, ms, ms_to, percent, rate};
 use sojourn_units::significant;
@@ -53,6 +54,7 @@ pub(crate) fn reading_of(labels: &Labels<'_>) -> Vec<Reading> {
                 drops(&mut sentences, &list, cells);
             }
         }
+        sentences.extend(held_of(labels, world));
         if !sentences.is_empty() {
             let world = Some(world.clone());
             parts.push(Reading { world, sentences });

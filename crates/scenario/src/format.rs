@@ -4,7 +4,7 @@
 use crate::apps::App;
 use crate::problem::Problems;
 use crate::quantity::{
-    AckDelay, Bytes, ChanceWords, Dscp, Duration, Factor, Length, LinkSpeed, LossWords, Name,
+    AckDelay, Bytes, ChanceWords, ChangedSpeed, Dscp, Duration, Factor, Length, LossWords, Name,
     Queue, ReorderWords, Seeds, Speed,
 };
 use crate::read::Read;
@@ -351,7 +351,7 @@ table! {
         /// Name of the link; in a dumbbell `up` or `down`, of a radio the node's.
         link: Name,
         /// Its rate from then on. At least one of what follows is given.
-        rate: Option<LinkSpeed>,
+        rate: Option<ChangedSpeed>,
         /// Its propagation delay from then on. Packets that have been sent arrive as they would
         /// have; those sent later overtake them with `reorder` only. What a flow's `rtt` adds to
         /// the links' delays stays.

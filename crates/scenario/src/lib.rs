@@ -26,6 +26,7 @@ mod scenario;
 mod sweep;
 mod video;
 mod videos;
+mod whole_path;
 
 pub use parameter::{Quantities, Quantity};
 pub use reference::{reference, schema};
@@ -33,6 +34,6 @@ pub use runner::{Outcome, Watch, each, run, split};
 pub use scenario::{Options, Scenario};
 use sojourn_text::quantity;
 pub use sojourn_text::{
-    BadTrace, Place, Problem, Problems, TraceError, Unreadable, load_trace, named_text, problem,
-    read, read_text, tree,
+    BadTrace, Place, Problem, Problems, TraceError, Unreadable, Warnings, load_trace, named_text,
+    problem, read, read_text, tree,
 };

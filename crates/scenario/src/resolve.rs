@@ -2,13 +2,16 @@
 //! fits no world is refused.
 
 mod autorate;
+pub(crate) mod buffers;
 mod changes;
 mod flows;
 mod hosts;
 mod network;
 mod places;
 mod radio;
+mod traps;
 
+use self::buffers::Pending;
 use crate::format::{Framing, ScenarioFile};
 use crate::videos::Videos;
 use sojourn_units::{Span, show_span};
@@ -24,6 +27,10 @@ const FLOWS_WITH_SERIES: usize = 256;
 pub(crate) struct Resolver<'a> {
     pub(crate) file: sojourn_text::Resolver<'a>,
     pub(crate) videos: &'a mut Videos,
+    /// Queues whose limits follow from what is not known yet.
+    pub(crate) pending: Vec<Pending>,
+    /// Where each link of a graph is written.
+    pub(crate) link_paths: Vec<String>,
 }
 
 impl<'a> Deref for Resolver<'a> {
@@ -69,8 +76,10 @@ impl Resolver<'_> {
         let flows = network
             .as_ref()
             .map(|network| self.flows(file, network, seed));
-        let changes = network.as_ref().map(|network| self.changes(file, network));
-        let (mut network, mut flows, changes) = (network?, flows?, changes?);
+        let (mut network, mut flows) = (network?, flows?);
+        self.buffers(file, &mut network, &flows);
+        let changes = self.changes(file, &network, &flows);
+        self.traps(file, &network, &flows);
         // There may be a hundred thousand cells.
         network.interfaces.shrink_to_fit();
         flows.shrink_to_fit();

@@ -1,13 +1,14 @@
 //! A scenario file with its overrides, read and resolved into cells.
 
 use crate::format::ScenarioFile;
-use crate::problem::{Origin, Problem, Problems, suggestion};
+use crate::problem::{Origin, Problem, Problems, Warnings, suggestion};
 use crate::quantity::Seeds;
 use crate::read::Read;
 use crate::resolve::Resolver;
 use crate::sweep::Grid;
 use crate::tree::{Node, Value};
 use crate::videos::Videos;
+use crate::whole_path::wrong_beginning;
 use sojourn_text::{Files, named_text};
 use sojourn_world::{Cell, ScenarioInfo, Source};
 use std::ops::Range;
@@ -43,6 +44,8 @@ pub struct Scenario {
     pub info: ScenarioInfo,
     /// Every combination with every seed; the seed changes fastest. Never empty.
     pub cells: Vec<Cell>,
+    /// What of it is right and may not be meant.
+    pub warnings: Warnings,
 }
 
 /// A `--set` argument that could be read.
@@ -164,6 +167,10 @@ impl Plan {
         let sets = overrides("--set", &options.sets, &mut problems);
         let sweeps = overrides("--sweep", &options.sweeps, &mut problems);
         for set in &sets {
+            if let Some(problem) = wrong_beginning(&tree, &set.path, set.node.at) {
+                problems.add(problem);
+                continue;
+            }
             if let Err(error) = tree.set(&set.path, set.node.clone()) {
                 problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
             }
@@ -175,6 +182,7 @@ impl Plan {
         for set in &sets {
             grid.pin(&set.path);
         }
+        grid.drop_unknown(&tree, &mut problems);
         let plan = Self {
             seeds: seeds(&tree, options) as usize,
             tree,
@@ -226,6 +234,7 @@ impl Plan {
             scenario: Scenario {
                 info: ScenarioInfo::default(),
                 cells: Vec::new(),
+                warnings: Warnings::default(),
             },
             parts: 0,
         }
@@ -253,6 +262,7 @@ impl Plan {
         }
         builder.scenario.info.axes = self.grid.info();
         builder.scenario.info.source = Some(self.source.text.clone());
+        builder.scenario.warnings = problems.into_warnings();
         Ok(builder.scenario)
     }
 }
@@ -364,6 +374,8 @@ impl Builder<'_> {
                     files: &mut self.files,
                 },
                 videos: &mut self.videos,
+                pending: Vec::new(),
+                link_paths: Vec::new(),
             };
             // A problem of one seed is a problem of all.
             let Some(cell) = resolver.cell(&file, &params, seed) else {
@@ -404,9 +416,27 @@ fn check_format(tree: &Node, problems: &mut Problems) -> bool {
     use crate::format::FORMAT;
     let help = format!("the first line is `format = \"{FORMAT}\"`");
     let problem = match tree.get("format") {
+        None if tree.get("pair").is_some() => Problem::new(
+            tree.at,
+            "",
+            "this is the file of a bridge, and not a scenario",
+        )
+        .help("`sojourn bridge --config` runs it; `sojourn check` shows its queues"),
+        None if tree.get("circuit").is_some() => Problem::new(
+            tree.at,
+            "",
+            "these are the subscribers of a bridge, and not a scenario",
+        )
+        .help("the bridge's file names them; `sojourn check` shows its sites and circuits"),
         None => Problem::new(tree.at, "", "missing key `format`").help(help),
         Some(entry) => match &entry.node.value {
             Value::Text(text) if text == FORMAT => return true,
+            Value::Text(text) if text.starts_with("sojourn-study/") => Problem::new(
+                entry.node.at,
+                "format",
+                "this is a study, and not a scenario",
+            )
+            .help("`sojourn reproduce` runs it; `sojourn check` shows its claims"),
             Value::Text(text) => {
                 let message = format!("`{text}` is not a format that this version reads");
                 Problem::new(entry.node.at, "format", message).help(suggestion(text, &[FORMAT]))

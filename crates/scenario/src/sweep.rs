@@ -3,6 +3,7 @@
 use crate::problem::{Origin, Problem, Problems};
 use crate::read::{join, wrong_type};
 use crate::tree::{Entry, Node, Value};
+use crate::whole_path::wrong_beginning;
 use sojourn_world::Axis;
 use std::collections::BTreeSet;
 
@@ -174,6 +175,21 @@ impl Grid {
             );
         }
         axes
+    }
+
+    /// Leaves out fields whose path does not begin with a key of a scenario, and says so.
+    pub(crate) fn drop_unknown(&mut self, tree: &Node, problems: &mut Problems) {
+        for axis in &mut self.axes {
+            axis.fields.retain(|field| {
+                let problem = wrong_beginning(tree, &field.path, field.at);
+                let is_known = problem.is_none();
+                if let Some(problem) = problem {
+                    problems.add(problem);
+                }
+                is_known
+            });
+        }
+        self.axes.retain(|axis| !axis.fields.is_empty());
     }
 
     /// Where an axis stands, for problems of the grid as a whole.

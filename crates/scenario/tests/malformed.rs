@@ -105,7 +105,10 @@ const CASES: &[Case] = &[
     (
         "\"12mbit\"",
         "\"0mbit\"",
-        &["test.toml:10:17: dumbbell.down.rate: must be above zero"],
+        &[
+            "test.toml:10:17: dumbbell.down.rate: must be above zero | an outage is a `[[change]]` \
+           of the link with `rate = \"down\"`, and later one with `rate = \"up\"`",
+        ],
     ),
     (
         "up = { rate = \"1mbit\" }",
@@ -116,8 +119,8 @@ const CASES: &[Case] = &[
         "rate = \"1mbit\"",
         "rate = \"1mbit\", loss = 1",
         &[
-            "test.toml:9:31: dumbbell.up.loss: `1` is not a probability from 0 to below 1 \
-           | for 1 per cent write \"1%\"",
+            "test.toml:9:31: dumbbell.up.loss: `1` is not a probability: 0% to 100%, or a fraction \
+           below 1 | for 1 per cent write \"1%\"",
         ],
     ),
     (
@@ -299,8 +302,8 @@ const CASES: &[Case] = &[
         &[
             "test.toml:15:8: change[1].loss: `2` has no place here; `gemodel` has `p`, `r`, `1-h` \
              and `1-k`, in this order",
-            "test.toml:17:13: change[1].duplicate: `3` is not a probability from 0 to below 1 | \
-             for 3 per cent write \"3%\"",
+            "test.toml:17:13: change[1].duplicate: `3` is not a probability: 0% to 100%, or a \
+             fraction below 1 | for 3 per cent write \"3%\"",
         ],
     ),
     (
@@ -312,17 +315,18 @@ const CASES: &[Case] = &[
     ),
     (
         "[[flow]]",
-        "[[change]]\nat = \"5s\"\nlink = \"down\"\ndelay = 40\nloss = \"100%\"\n[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"down\"\ndelay = 40\nloss = \"101%\"\n[[flow]]",
         &[
             "test.toml:15:9: change[1].delay: `40` needs a unit | write a string, for example \
              \"40ms\"",
-            "test.toml:16:8: change[1].loss: `100%` is not a probability from 0 to below 1",
+            "test.toml:16:8: change[1].loss: `101%` is not a probability: 0% to 100%, or a fraction \
+             below 1",
         ],
     ),
     (
         "[[flow]]",
         "[[change]]\nat = \"5s\"\nlink = \"down\"\nqdisc = \"codle\"\n[[flow]]",
-        &["test.toml:15:10: change[1].qdisc: `codle` is no discipline | did you mean `codel`?"],
+        &["test.toml:15:10: change[1].qdisc: unknown discipline `codle` | did you mean `codel`?"],
     ),
     // What has no effect, and what is there twice.
     (
@@ -384,7 +388,7 @@ const CASES: &[Case] = &[
     (
         "[dumbbell]",
         "[sweep]\ndumbbell.qdisc = [\"pie\", \"pye\"]\n[dumbbell]",
-        &["test.toml:7:27: dumbbell.qdisc: `pye` is no discipline | did you mean `pie`?"],
+        &["test.toml:7:27: dumbbell.qdisc: unknown discipline `pye` | did you mean `pie`?"],
     ),
     (
         "[dumbbell]",
@@ -470,11 +474,11 @@ fn arguments_are_checked_like_the_file() {
         ),
         (
             "dumbell.rtt=1ms",
-            "--set: unknown key `dumbell` | did you mean `dumbbell`?",
+            "--set: dumbell.rtt: `dumbell` is not a key of a scenario | did you mean `dumbbell`?",
         ),
         (
             "dumbbell.qdisc=pye",
-            "--set: dumbbell.qdisc: `pye` is no discipline | did you mean `pie`?",
+            "--set: dumbbell.qdisc: unknown discipline `pye` | did you mean `pie`?",
         ),
         (
             "duration=5",

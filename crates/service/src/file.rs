@@ -12,6 +12,7 @@ use sojourn_qdisc::{Entrance, Spec, WORKERS};
 use sojourn_text::hop::HopTable;
 use sojourn_text::problem::{Problem, Problems};
 use sojourn_text::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name, Queue};
+use sojourn_text::queue::{QueueWords, ethernet};
 use sojourn_text::read::{Read, wrong_type};
 use sojourn_text::tree::{Node, Value};
 use sojourn_text::{Files, Resolver, named_text};
@@ -312,6 +313,9 @@ impl BridgeFile {
     }
 }
 
+/// A direction of a pair: its line and queue, and how its rate follows a slower link.
+type Found = ((Line, Entrance), Option<Params>);
+
 /// Makes sense of the tables.
 struct Reading<'a>(Resolver<'a>);
 
@@ -411,28 +415,8 @@ impl Reading<'_> {
             self.complain(&format!("{place}.workers"), message);
         }
         let pcap = self.pcap(&place, table.pcap.as_deref(), table.snap_len);
+        let [(mut up, up_rate), (mut down, down_rate)] = self.directions(&place, &table)?;
         let (left, right) = (table.left.0, table.right.0);
-        let mut both = table.hop;
-        if both.rate.is_none() && both.trace.is_none() {
-            both.rate = Some(LinkSpeed(None));
-        }
-        if table.subscribers.is_some() {
-            let usual = || "fq_codel".parse().ok().map(Queue);
-            both.qdisc = both.qdisc.or_else(usual);
-        }
-        let ways = [&table.up, &table.down].map(Option::as_ref);
-        let [up, down] = self.both_ways(&place, &both, ways)?;
-        for (way, hop) in [("up", &up), ("down", &down)] {
-            if hop.autorate.is_some_and(|it| it.beyond.is_some()) {
-                let path = format!("{}.beyond", self.written(&place, way, "autorate"));
-                let message = "a bridge's slow link is always beyond its right interface";
-                let help = "leave the key out; where it is the other way round, swap `left` and \
-                            `right`, and `up` and `down`";
-                return self.advise(&path, message, help);
-            }
-        }
-        let autorates = [&up, &down].map(|hop| hop.autorate.map(|it| it.params));
-        let [mut up, mut down] = [up, down].map(|hop| (hop.line, hop.queue));
         let subscribers = match &table.subscribers {
             Some(files) => {
                 let read = self.subscribers(&place, files, [&mut up.1, &mut down.1]);
@@ -447,7 +431,7 @@ impl Reading<'_> {
             right,
             up,
             down,
-            autorates,
+            autorates: [up_rate, down_rate],
             split_gso: table.split_gso,
             fail_open: table
                 .fail_open
@@ -467,6 +451,36 @@ impl Reading<'_> {
         };
         self.look_at_workers(&place, &pair);
         Some(pair)
+    }
+
+    /// What is up and down between a pair's interfaces: line, queue, and how the rate follows.
+    fn directions(&mut self, place: &str, table: &PairTable) -> Option<[Found; 2]> {
+        let mut both = table.hop.clone();
+        if both.rate.is_none() && both.trace.is_none() {
+            both.rate = Some(LinkSpeed(None));
+        }
+        if table.subscribers.is_some() {
+            let usual = || "fq_codel".parse::<Entrance>().ok();
+            both.qdisc = both.qdisc.or_else(|| Some(Queue(usual()?.into())));
+        }
+        let ways = [&table.up, &table.down].map(Option::as_ref);
+        let [up, down] = self.both_ways(place, &both, ways)?;
+        for (way, hop) in [("up", &up), ("down", &down)] {
+            if hop.autorate.is_some_and(|it| it.beyond.is_some()) {
+                let path = format!("{}.beyond", self.written(place, way, "autorate"));
+                let message = "a bridge's slow link is always beyond its right interface";
+                let help = "leave the key out; where it is the other way round, swap `left` and \
+                            `right`, and `up` and `down`";
+                return self.advise(&path, message, help);
+            }
+        }
+        let has_circuits = table.subscribers.is_some();
+        let [up, down] = [("up", up), ("down", down)].map(|(way, hop)| {
+            let path = self.written(place, way, "qdisc");
+            let queue = self.pair_queue(&path, hop.queue, &hop.line, has_circuits)?;
+            Some(((hop.line, queue), hop.autorate.map(|it| it.params)))
+        });
+        Some([up?, down?])
     }
 
     /// Complains about what several workers cannot do, once where it counts for both directions.
@@ -516,6 +530,25 @@ impl Reading<'_> {
         let path = self.files.beside(path?);
         let snap_len = snap_len.map(|len| len.min(MOST_KEPT) as u32);
         Some(PcapFile { path, snap_len })
+    }
+
+    /// The queue before a line, with what its limits come to there.
+    fn pair_queue(
+        &mut self,
+        path: &str,
+        words: QueueWords,
+        line: &Line,
+        has_circuits: bool,
+    ) -> Option<Entrance> {
+        if has_circuits && words.relative.is_some() {
+            let message = "circuits have rates of their own, from which this limit cannot follow";
+            return self.advise(
+                path,
+                message,
+                "give packets or bytes, or write it in a circuit",
+            );
+        }
+        words.for_link(path, ethernet(line.rate.fixed()), self.problems)
     }
 
     /// Reads the files and has the queues be trees of rates.

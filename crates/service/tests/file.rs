@@ -313,3 +313,28 @@ fn what_several_workers_cannot_do_has_its_place() {
         format!("{PAIR}port = \"auto\"\ndelay = \"5ms\"\nqdisc = \"cake bandwidth 9mbit\"\n");
     assert!(parse(&fine).is_ok());
 }
+
+/// By hand: 8 Mbit/s carry 10 000 bytes in 10 ms.
+#[test]
+fn a_limit_in_time_is_what_the_pair_sends_in_it() {
+    let pair = |keys: &str| {
+        parse(&format!(
+            "version = 1\n[[pair]]\nleft = \"a\"\nright = \"b\"\n{keys}\n"
+        ))
+    };
+    let file = pair("rate = \"8mbit\"\nqdisc = \"bfifo limit 10ms\"").unwrap();
+    assert_eq!(file.pairs[0].up.1.to_string(), "bfifo limit 10000b");
+    for (keys, wanted) in [
+        (
+            "qdisc = \"pfifo limit 10ms\"",
+            "test.toml:5:22: pair[1].qdisc: `limit 10ms` needs a constant rate, and the link has none",
+        ),
+        (
+            "rate = \"8mbit\"\nqdisc = \"pfifo limit 1bdp\"",
+            "test.toml:6:22: pair[1].qdisc: `limit 1bdp` needs a base RTT",
+        ),
+    ] {
+        let refused = pair(keys).unwrap_err();
+        assert!(refused.contains(wanted), "{refused}");
+    }
+}

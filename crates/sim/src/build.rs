@@ -172,6 +172,7 @@ fn transport(
         CellTransport::Tcp(config) => {
             let config: &Config = config;
             let mut connection = Connection::new(config);
+            connection.count_limits_from(Time::ZERO + cell.warmup);
             if let Some(control) = control {
                 connection.set_control(control);
             }

@@ -275,6 +275,11 @@ impl Engine {
             .iter()
             .map(|i| i.qdisc.counters().dequeued.packets);
         self.bottleneck_packets = sent.max().unwrap_or(0);
+        for (endpoint, &flow) in self.endpoints.iter().step_by(2).zip(&self.flows) {
+            if let Transport::Tcp { connection, .. } = &endpoint.transport {
+                self.recorders[flow as usize].limited(&connection.limits(self.end));
+            }
+        }
     }
 
     /// Folds an event into the digest (FNV-1a over words, with a rotation).

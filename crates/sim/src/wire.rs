@@ -94,7 +94,8 @@ impl Wire {
             }
             let start = self.transmitter.start(now.max(self.free_at));
             if start > now {
-                return Some(start);
+                // A link that is down asks for no event: its change will.
+                return (start < Time::MAX).then_some(start);
             }
             match interface.take(now) {
                 Taken::Nothing => return None,

@@ -8,6 +8,7 @@
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Control};
 use crate::info::{Counters, Info, State};
+use crate::limits::Limits;
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Outgoing, Sender};
@@ -227,7 +228,9 @@ impl Connection {
         self.syn_due = false;
         self.syn_at = Time::MAX;
         self.pace_timer = Time::MAX;
+        let meter = self.sender.meter;
         self.sender = Sender::new(&self.config);
+        self.sender.meter = meter;
         self.receiver = Receiver::new(&self.config);
     }
 
@@ -523,6 +526,17 @@ impl Connection {
             ((true, true), true) if self.passive_close => State::Closed,
             ((true, true), true) => State::TimeWait,
         }
+    }
+
+    /// Has [`limits`](Self::limits) count from this time on, and not from the beginning.
+    pub fn count_limits_from(&mut self, time: Time) {
+        self.sender.meter.from = time;
+    }
+
+    /// How long the sending half was limited by what until now, while the connection was open and
+    /// not all was acknowledged behind its FIN.
+    pub fn limits(&self, now: Time) -> Limits {
+        self.sender.limits(now)
     }
 
     /// A snapshot.

@@ -28,6 +28,7 @@ mod config;
 mod congestion;
 mod connection;
 mod info;
+mod limits;
 mod ns2;
 mod rate;
 mod reassembly;
@@ -44,6 +45,7 @@ pub use config::{Algorithm, Config, DelayedAck, Ns2Agent, RtoRule, SlowStart, Ve
 pub use congestion::*;
 pub use connection::{Connection, Received, Transmit};
 pub use info::{Counters, Info, State};
+pub use limits::{LimitedBy, Limits};
 pub use rate::RateSample;
 pub use segment::{Flags, SackBlock, Segment};
 pub use sender::Recovery;

@@ -6,6 +6,7 @@
 //! Not here: the handshake (see `connection`), the receiving half (see `receiver`).
 
 mod ack;
+mod limit;
 mod ns2;
 mod phase;
 mod recovery;
@@ -14,6 +15,7 @@ mod writes;
 
 use crate::congestion::{CongestionControl, Control};
 use crate::info::Counters;
+use crate::limits::{LimitedBy, Meter};
 use crate::ns2::Ns2;
 use crate::rate::{RateEstimator, Stamp};
 use crate::rtt::RttEstimator;
@@ -90,6 +92,8 @@ pub(crate) struct Sender {
     /// Since the last complete poll: new data went out; the window was the limit.
     sent_new: bool,
     window_limited: bool,
+    /// What limits it now; none while it is not open.
+    limited: Option<LimitedBy>,
     pub(crate) pace_at: Time,
     pub(crate) rtt: RttEstimator,
     pub(crate) board: Scoreboard,
@@ -122,6 +126,8 @@ pub(crate) struct Sender {
     initial_window: u32,
     frto: bool,
     writes: Writes,
+    /// What has limited it so far.
+    pub(crate) meter: Meter,
     /// Decides instead of all the rest, where it is there.
     ns2: Option<Box<Ns2>>,
 }
@@ -173,6 +179,8 @@ impl Sender {
             reduced: false,
             sent_new: false,
             window_limited: false,
+            limited: None,
+            meter: Meter::default(),
             writes: Writes::default(),
             ns2: config.ns2.map(|agent| Box::new(Ns2::new(agent, config))),
         }
@@ -335,7 +343,11 @@ impl Sender {
     /// The next segment, if one may go now. `room`: the payload that options leave.
     pub(crate) fn poll(&mut self, room: u16, now: Time) -> Option<Outgoing> {
         if self.ns2.is_some() {
-            return self.ns2_poll(now);
+            let sent = self.ns2_poll(now);
+            if sent.is_none() {
+                self.note_limit(now);
+            }
+            return sent;
         }
         let mut sent = self.next_segment(room, now);
         if sent.is_none() && core::mem::take(&mut self.fin_waits) {
@@ -343,6 +355,7 @@ impl Sender {
         }
         if sent.is_none() {
             self.after_burst(now);
+            self.note_limit(now);
         }
         sent
     }

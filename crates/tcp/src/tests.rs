@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod gaps;
+mod limits;
 mod loss;
 pub(crate) mod pair;
 mod robust;

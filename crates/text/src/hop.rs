@@ -2,6 +2,7 @@
 
 pub use crate::autorate::Autorate;
 use crate::quantity::{ChanceWords, Duration, LinkSpeed, LossWords, Queue, ReorderWords, Speed};
+use crate::queue::QueueWords;
 use crate::resolver::Resolver;
 use crate::{table, words};
 use sojourn_line::{Chance, Line, LineRate, Loss, Reorder};
@@ -74,7 +75,7 @@ pub struct Hop {
     /// What it does to packets.
     pub line: Line,
     /// The queue at its entrance.
-    pub queue: Entrance,
+    pub queue: QueueWords,
     /// How its rate follows a slower link; none: it stays.
     pub autorate: Option<Autorate>,
 }
@@ -173,7 +174,7 @@ impl Resolver<'_> {
         let queue = hop.qdisc.map(|queue| queue.0);
         Some(Hop {
             line,
-            queue: queue.unwrap_or_else(|| DEFAULT_QDISC.into()),
+            queue: queue.unwrap_or_else(|| Entrance::from(DEFAULT_QDISC).into()),
             autorate,
         })
     }

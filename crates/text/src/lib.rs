@@ -15,6 +15,7 @@ mod files;
 pub mod hop;
 pub mod problem;
 pub mod quantity;
+pub mod queue;
 pub mod read;
 pub mod reference;
 mod resolver;
@@ -23,7 +24,7 @@ mod trace;
 pub mod tree;
 
 pub use files::{BadTrace, Files, Once, load_trace, named_text};
-pub use problem::{Place, Problem, Problems};
+pub use problem::{Place, Problem, Problems, Warnings};
 pub use quantity::group;
 pub use resolver::Resolver;
 pub use text::{Unreadable, read_any_text, read_text};

@@ -149,6 +149,8 @@ impl Source {
 pub struct Problems {
     sources: Vec<Source>,
     list: Vec<Problem>,
+    /// What is right and may not be meant.
+    warnings: Vec<Problem>,
 }
 
 impl Problems {
@@ -191,6 +193,24 @@ impl Problems {
         if self.list.len() < Self::MOST && !self.list.contains(&problem) {
             self.list.push(problem);
         }
+    }
+
+    /// Adds a warning, unless it is known already: the file is right, and may not say what is
+    /// meant.
+    pub fn warn(&mut self, warning: Problem) {
+        if self.warnings.len() < Self::MOST && !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// The warnings alone, with the texts that their places refer to.
+    #[must_use]
+    pub fn into_warnings(mut self) -> Warnings {
+        self.warnings.sort_by_key(|warning| warning.at);
+        Warnings(Self {
+            list: std::mem::take(&mut self.warnings),
+            ..self
+        })
     }
 
     /// Adds a problem of a value that is none then.
@@ -260,10 +280,11 @@ impl Problems {
         list.collect()
     }
 
-    fn show(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// A problem for people; `what` stands behind its place.
+    fn show(&self, problem: &Problem, what: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source = &self.sources[problem.at.source];
         if problem.at.start == Origin::NOWHERE.start {
-            return writeln!(f, "{}: {}", source.name, problem.message);
+            return writeln!(f, "{}: {what}{}", source.name, problem.message);
         }
         let (line, column, text) = source.position(problem.at.start);
         // An argument has one line only, and it is shown below.
@@ -272,6 +293,7 @@ impl Problems {
         } else {
             write!(f, "{}: ", source.name)?;
         }
+        f.write_str(what)?;
         if !problem.field.is_empty() {
             write!(f, "{}: ", legible(&problem.field))?;
         }
@@ -300,7 +322,38 @@ impl Problems {
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for problem in &self.list {
-            self.show(problem, f)?;
+            self.show(problem, "", f)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is right and may not be meant. Prints for people as [`Problems`] do, with the word
+/// `warning` behind each place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warnings(Problems);
+
+impl Warnings {
+    /// The warnings in the order of their places.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As [`Problems::json`].
+    pub fn json(&self) -> serde_json::Value {
+        self.0.json()
+    }
+}
+
+impl fmt::Display for Warnings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for warning in self.iter() {
+            self.0.show(warning, "warning: ", f)?;
         }
         Ok(())
     }
@@ -336,4 +389,44 @@ pub fn suggestion(word: &str, candidates: &[&str]) -> String {
         None if candidates.is_empty() => "there is none to choose from".into(),
         None => format!("known here: {}", candidates.join(", ")),
     }
+}
+
+/// Words that others have for one of ours, or for what is not here: each with the word of ours by
+/// which a list is known to be meant, and what is said of it.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("bbr1", "bbr", "version 1 is `bbr`"),
+    ("bbrv1", "bbr", "version 1 is `bbr`"),
+    (
+        "bbr2",
+        "bbr3",
+        "version 2 became version 3, which is `bbr3`; version 1 is `bbr`",
+    ),
+    (
+        "bbrv2",
+        "bbr3",
+        "version 2 became version 3, which is `bbr3`; version 1 is `bbr`",
+    ),
+    ("bbrv3", "bbr3", "version 3 is `bbr3`"),
+    (
+        "prague",
+        "dctcp",
+        "TCP Prague is not in Sojourn; `dctcp` reacts to marks as it does",
+    ),
+    (
+        "ledbat",
+        "lp",
+        "LEDBAT is not in Sojourn; `lp` yields to other flows too",
+    ),
+];
+
+/// As [`suggestion`], with what is known of a word that others use.
+pub fn from_elsewhere(word: &str, candidates: &[&str]) -> String {
+    let word = word.trim().trim_start_matches("tcp_");
+    let known = ELSEWHERE
+        .iter()
+        .find(|(theirs, ours, _)| theirs.eq_ignore_ascii_case(word) && candidates.contains(ours));
+    known.map_or_else(
+        || suggestion(word, candidates),
+        |(.., said)| (*said).to_owned(),
+    )
 }

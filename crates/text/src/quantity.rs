@@ -4,12 +4,14 @@
 //! rate is bit/s, and nobody who writes `duration = 60` means sixty microseconds.
 
 use crate::problem::{Origin, Problem, Problems, suggestion};
+use crate::queue::QueueWords;
 use crate::read::{Read, short_name, wrong_type};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_line::{Chance, Loss, NotNetem, Reorder};
-use sojourn_qdisc::Entrance;
-use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
+use sojourn_units::{
+    Rate, Span, Unit, UnitError, parse_rate, parse_size, parse_span, rate_in_bytes,
+};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -53,17 +55,31 @@ quantity!(Duration(Span): Copy, "time", {
     "examples": ["40ms", "1.5s", "250us"],
 });
 quantity!(Speed(Rate): Copy, "rate", {
-    "description": "A rate with its unit: bit, kbit, mbit, gbit, tbit (powers of 1000), kibit \
-                    and so on (1024), bps, kbps and so on (bytes per second, as in tc).",
+    "description": "A rate with its unit: bit, kbit, mbit, gbit, tbit (powers of 1000; also Mbit/s \
+                    and so on), kibit and so on (1024), bps, kbps and so on (bytes per second, as \
+                    in tc).",
     "type": "string",
-    "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])\s*$",
+    "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT](/[sS])?|[bB][pP][sS])\s*$",
     "examples": ["12mbit", "1.5mbit", "10gbit"],
 });
 quantity!(LinkSpeed(Option<Rate>): Copy, "link-rate", {
     "description": "A rate as `12mbit`, or `unlimited` for a link that sends in no time.",
     "type": "string",
-    "pattern": r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])|unlimited)\s*$",
+    "pattern":
+        r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT](/[sS])?|[bB][pP][sS])|unlimited)\s*$",
     "examples": ["12mbit", "10gbit", "unlimited"],
+});
+quantity!(ChangedSpeed(NewRate): Copy, "changed-rate", {
+    "description": "A rate as `12mbit`; `down` or `0bit` for a link that sends nothing and whose \
+                    queue holds what comes, and `up` for the rate that it had before that; \
+                    `unlimited`.",
+    "type": "string",
+    "pattern":
+        concat!(
+            r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT](/[sS])?|[bB][pP][sS])",
+            r"|unlimited|down|up)\s*$",
+        ),
+    "examples": ["12mbit", "down", "up"],
 });
 quantity!(Bytes(u64): Copy, "size", {
     "description": "Bytes as an integer, or a string with a unit: b, kb, mb, gb (powers of \
@@ -75,7 +91,7 @@ quantity!(Bytes(u64): Copy, "size", {
     "examples": [1500, "64kb", "10mb"],
 });
 quantity!(Probability(f64): Copy, "probability", {
-    "description": "A probability from 0 to below 1: a string in per cent, or a bare fraction.",
+    "description": "A probability: a string in per cent, up to `100%`, or a bare fraction below 1.",
     "anyOf": [
         { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*%$" },
         { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
@@ -135,11 +151,12 @@ quantity!(Length(f64): Copy, "length", {
     "pattern": r"^\s*-?[0-9]*\.?[0-9]+\s*k?m\s*$",
     "examples": ["25m", "1.2km"],
 });
-quantity!(Queue(Entrance), "qdisc", {
+quantity!(Queue(QueueWords), "qdisc", {
     "description": "A queue discipline in tc's words, with tc's units and defaults; \
-                    `sojourn qdisc list` shows all.",
+                    `sojourn qdisc list` shows all. Its `limit` may also be a time, what the link \
+                    sends in it, or a number of bandwidth-delay products.",
     "type": "string",
-    "examples": ["pfifo limit 490", "fq_codel", "pie target 20ms ecn"],
+    "examples": ["pfifo limit 490", "fq_codel", "pie target 20ms ecn", "pfifo limit 2bdp"],
 });
 quantity!(Dscp(u8): Copy, "dscp", {
     "description": "A DiffServ code point: 0 to 63, or its name.",
@@ -181,6 +198,15 @@ quantity!(Group(u32): Copy, "group", {
     "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 0 }],
     "examples": ["netdev"],
 });
+
+/// What a link's rate becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewRate {
+    /// This one; none for `unlimited`, zero for `down`.
+    Is(Option<Rate>),
+    /// What it was before it went down.
+    Before,
+}
 
 /// When the receiver acknowledges: `true`, `false` or the longest delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,11 +263,34 @@ impl Read for Duration {
     }
 }
 
+/// Warns of a rate in tc's `bps`, which are bytes, and elsewhere bits.
+pub(crate) fn warn_of_bytes(text: &str, at: Origin, path: &str, problems: &mut Problems) {
+    let Some(rate) = rate_in_bytes(text) else {
+        return;
+    };
+    let text = text.trim();
+    let bits = format!("{}bit", text[..text.len() - 3].to_ascii_lowercase());
+    let message = format!(
+        "`{text}` is {}: `bps` are bytes per second here, as in tc",
+        Unit::Bps.show(rate.as_bps() as f64)
+    );
+    problems.warn(Problem::new(at, path, message).help(format!("for bits write `{bits}`")));
+}
+
 impl Read for Speed {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let rate = with_unit(node, path, problems, "12mbit", parse_rate)?;
+        if let Value::Text(text) = &node.value {
+            warn_of_bytes(text, node.at, path, problems);
+        }
         if rate.is_zero() {
-            return problems.refuse(Problem::new(node.at, path, "must be above zero"));
+            let mut problem = Problem::new(node.at, path, "must be above zero");
+            if path.ends_with("rate") {
+                let help = "an outage is a `[[change]]` of the link with `rate = \"down\"`, and \
+                            later one with `rate = \"up\"`";
+                problem = problem.help(help);
+            }
+            return problems.refuse(problem);
         }
         Some(Self(rate))
     }
@@ -253,6 +302,22 @@ impl Read for LinkSpeed {
             Value::Text(word) if word == "unlimited" => Some(Self(None)),
             _ => Speed::read(node, path, problems).map(|speed| Self(Some(speed.0))),
         }
+    }
+}
+
+impl Read for ChangedSpeed {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let word = match &node.value {
+            Value::Text(word) => word.trim(),
+            _ => "",
+        };
+        let is_none = || parse_rate(word).is_ok_and(Rate::is_zero);
+        Some(Self(match word {
+            "up" => NewRate::Before,
+            "down" => NewRate::Is(Some(Rate::ZERO)),
+            _ if is_none() => NewRate::Is(Some(Rate::ZERO)),
+            _ => NewRate::Is(LinkSpeed::read(node, path, problems)?.0),
+        }))
     }
 }
 
@@ -286,9 +351,11 @@ impl Read for Probability {
         };
         let problem = match value {
             Some(value) if (0.0..1.0).contains(&value) => return Some(Self(value)),
+            // Who writes a bare 1 may mean one per cent.
+            Some(1.0) if node.text.contains('%') => return Some(Self(1.0)),
             Some(value) => {
-                let message = format!("`{}` is not a probability from 0 to below 1", node.text);
-                let problem = Problem::new(node.at, path, message);
+                let what = "is not a probability: 0% to 100%, or a fraction below 1";
+                let problem = Problem::new(node.at, path, format!("`{}` {what}", node.text));
                 if value >= 1.0 && !node.text.contains('%') {
                     problem.help(format!("for {value} per cent write \"{value}%\""))
                 } else {
@@ -404,43 +471,6 @@ impl Read for Length {
             _ => wrong_type(node, path, "a string such as \"25m\""),
         };
         problems.refuse(problem)
-    }
-}
-
-/// The place of some bytes of a string's value, when it was written without escapes.
-fn inside(node: &Node, value: &str, range: std::ops::Range<usize>, problems: &Problems) -> Origin {
-    let written = &problems.source_text(node.at.source)[node.at.start..node.at.end];
-    let quotes = match written.len().checked_sub(value.len()) {
-        Some(0) if written == value => 0,
-        Some(2) if &written[1..written.len() - 1] == value => 1,
-        _ => return node.at,
-    };
-    let start = node.at.start + quotes;
-    Origin {
-        source: node.at.source,
-        start: start + range.start.min(value.len()),
-        end: start + range.end.min(value.len()),
-    }
-}
-
-impl Read for Queue {
-    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        let Value::Text(text) = &node.value else {
-            let wanted = "a string such as \"fq_codel limit 1000\"";
-            return problems.refuse(wrong_type(node, path, wanted));
-        };
-        match text.parse::<Entrance>() {
-            Ok(entrance) => Some(Self(entrance)),
-            Err(error) => {
-                let at = inside(node, text, error.at.clone(), problems);
-                let problem = Problem::new(at, path, error.what);
-                problems.refuse(match (error.suggestion, error.wanted) {
-                    (Some(word), _) => problem.help(format!("did you mean `{word}`?")),
-                    (None, Some(wanted)) => problem.help(wanted),
-                    (None, None) => problem,
-                })
-            }
-        }
     }
 }
 

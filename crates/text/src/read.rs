@@ -296,7 +296,7 @@ macro_rules! words {
                     $($word => Some(Self::$variant),)*
                     _ => {
                         let message = format!("`{word}` is not known here");
-                        let help = $crate::problem::suggestion(word, &[$($word),*]);
+                        let help = $crate::problem::from_elsewhere(word, &[$($word),*]);
                         let problem = $crate::problem::Problem::new(node.at, path, message);
                         problems.refuse(problem.help(help))
                     }

@@ -137,10 +137,14 @@ impl Node {
     }
 
     /// The value of `KEY=VALUE`'s right side: TOML if it is TOML, otherwise a bare string, so
-    /// that `--set duration=10s` needs no second pair of quotes.
+    /// that `--set duration=10s` needs no second pair of quotes, or in brackets a list of such
+    /// values: `[10ms, 20ms]`.
     pub fn of_argument(text: &str, at: Origin) -> Self {
         let bare = || Self {
-            value: Value::Text(text.to_owned()),
+            value: bare_list(text).map_or_else(
+                || Value::Text(text.to_owned()),
+                |items| Value::Array(items.map(|item| Self::of_argument(item, at)).collect()),
+            ),
             at,
             text: text.to_owned(),
         };
@@ -320,6 +324,19 @@ impl Node {
             }
         }
     }
+}
+
+/// The values of a list that is no TOML, because they have no quotes. None for what is no list, or
+/// has quotes or brackets in it, where commas need not part values.
+fn bare_list(text: &str) -> Option<impl Iterator<Item = &str>> {
+    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let plain = !inside.contains(['[', ']', '{', '}', '"', '\'']) && !inside.trim().is_empty();
+    plain.then(|| {
+        inside
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+    })
 }
 
 impl Entry {

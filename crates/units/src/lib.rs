@@ -23,7 +23,8 @@ mod words;
 
 pub use excerpt::{Excerpt, shortened};
 pub use notation::{
-    UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
+    UnitError, is_unit, parse_rate, parse_size, parse_span, rate_in_bytes, show_rate, show_size,
+    show_span,
 };
 pub use rate::{Rate, TxClock, TxPace};
 pub use significant::significant;

@@ -5,7 +5,8 @@
 //! bare size is bytes.
 //!
 //! Differs from tc: a bare rate (bit/s there) and a bare time (microseconds) are refused, because
-//! who writes `20` or `5` mostly means another unit. Zero is zero in any.
+//! who writes `20` or `5` mostly means another unit. Zero is zero in any. `20 Mbit/s`, as results
+//! show a rate, is read too.
 
 use crate::{Rate, Span};
 use alloc::format;
@@ -49,6 +50,11 @@ const RATE_UNITS: &[(&str, f64)] = &[
     ("mbit", 1e6),
     ("gbit", 1e9),
     ("tbit", 1e12),
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("mbit/s", 1e6),
+    ("gbit/s", 1e9),
+    ("tbit/s", 1e12),
     ("kibit", 1024.0),
     ("mibit", 1_048_576.0),
     ("gibit", 1_073_741_824.0),
@@ -94,6 +100,21 @@ const SPAN_UNITS: &[(&str, f64)] = &[
     ("nsec", 1.0),
     ("nsecs", 1.0),
 ];
+
+/// Whether a word is a unit alone, of a rate, a size or a time: what stands behind a blank.
+pub fn is_unit(word: &str) -> bool {
+    let mut known = [RATE_UNITS, SIZE_UNITS, SPAN_UNITS].into_iter().flatten();
+    !word.is_empty() && known.any(|(name, _)| name.eq_ignore_ascii_case(word))
+}
+
+/// What a rate in bytes per second (`20Mbps`) is in bits, for who meant bits; none for a rate in
+/// other units. `Mbps` is megabit on a provider's page and megabyte in tc.
+pub fn rate_in_bytes(text: &str) -> Option<Rate> {
+    let trimmed = text.trim();
+    let stem = trimmed.len().checked_sub(3)?;
+    let is_bytes = trimmed.get(stem..)?.eq_ignore_ascii_case("bps");
+    parse_rate(trimmed).ok().filter(|_| is_bytes)
+}
 
 fn parse(text: &str, units: &[(&str, f64)], wanted: &'static str) -> Result<f64, UnitError> {
     let error = |bare| UnitError {
@@ -203,6 +224,12 @@ mod tests {
         assert_eq!(parse_rate("1.5Mbit").unwrap(), Rate::from_bps(1_500_000));
         assert_eq!(parse_rate("125kbps").unwrap(), Rate::from_bps(1_000_000));
         assert_eq!(parse_rate("1000bit").unwrap(), Rate::from_bps(1000));
+        for text in ["20 Mbit/s", "20Mbit/s", "20000 kbit/s"] {
+            assert_eq!(parse_rate(text).unwrap(), Rate::from_bps(20_000_000));
+        }
+        assert_eq!(rate_in_bytes("20Mbps"), Some(Rate::from_bps(160_000_000)));
+        assert_eq!(rate_in_bytes("20mbit"), None);
+        assert!(is_unit("Mbit/s") && is_unit("ms") && !is_unit("limit") && !is_unit(""));
         assert_eq!(parse_rate("0").unwrap(), Rate::ZERO);
         assert_eq!(parse_span("0").unwrap(), Span::ZERO);
         assert_eq!(parse_size("32Mb").unwrap(), 32 << 20);

@@ -1,6 +1,7 @@
 //! Recorders: observations in, results out, streaming, with memory that does not grow with the
 //! length of the run.
 
+mod limited;
 mod radio;
 mod samples;
 mod spp;
@@ -18,6 +19,7 @@ use radio::RadioRecorder;
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};
+use sojourn_tcp::Limits;
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
 use usage::Usage;
@@ -332,6 +334,8 @@ struct Seldom {
     completed: Option<Span>,
     /// Of the files whose flow began within the window.
     completions: Spread,
+    /// How long its sender was limited by what.
+    limits: Limits,
     observed: Vec<(Metric, Samples)>,
 }
 
@@ -426,6 +430,7 @@ impl FlowRecorder {
                 blocked: 0,
                 completed: None,
                 completions: Spread::new(Span::ZERO),
+                limits: Limits::default(),
                 observed: Vec::new(),
             }),
             rtt: Spread::new(base_rtt),
@@ -434,6 +439,18 @@ impl FlowRecorder {
 
     fn holds(&self, now: Time) -> bool {
         now >= self.from && now <= self.to
+    }
+
+    /// Its sender was limited so long by what, within the time that counts.
+    pub fn limited(&mut self, limits: &Limits) {
+        self.seldom.limits.extend(limits);
+    }
+
+    /// The same of the time between two readings, which counts if both are within that time.
+    pub fn limited_between(&mut self, from: Time, to: Time, limits: &Limits) {
+        if self.holds(from) && self.holds(to) {
+            self.limited(limits);
+        }
     }
 
     /// Counts datagrams that take longer than `deadline`.
@@ -630,6 +647,13 @@ impl FlowRecorder {
             .map(|_| self.seldom.datagrams_late as f64);
         let mut spp = self.spp.take();
         let starts = flow.instances(to).map(|instance| instance.start);
+        let [
+            window_limited,
+            send_buffer_limited,
+            receive_window_limited,
+            application_limited,
+            pacing_limited,
+        ] = limited::shares(&self.seldom.limits);
         FlowResult {
             app: flow.app.kind().name.into(),
             elastic: flow.app.kind().is_elastic,
@@ -651,6 +675,11 @@ impl FlowRecorder {
             data_yield: late
                 .filter(|_| datagrams)
                 .map(|late| (arrived - late) / sent),
+            window_limited,
+            send_buffer_limited,
+            receive_window_limited,
+            application_limited,
+            pacing_limited,
             blocked_messages: self.seldom.blocked,
             completed: self.seldom.completed,
             started: starts.filter(|&at| at < to && window.holds(at)).count() as u64,

@@ -430,8 +430,9 @@ impl Lane {
 
     /// Sends at this rate from now on. A frame that is being sent is sent as it began.
     pub(crate) fn set_rate(&mut self, rate: LineRate, now: Time) {
-        if self.free_at == Time::MAX {
-            self.free_at = now;
+        // What has waited for a link that was down leaves from now on, not since it was free.
+        if matches!(self.transmitter, Transmitter::Stopped) {
+            self.free_at = self.free_at.max(now);
         }
         self.transmitter = Transmitter::new(&rate, LINK_HEADER);
         self.splitting.set_rate(&rate);

@@ -15,6 +15,7 @@ pub(super) fn cells(scenario: &Scenario) -> String {
         "scenario": scenario.info.name,
         "title": scenario.info.title,
         "problems": [],
+        "warnings": scenario.warnings.json(),
         "cells": cells.map(|(index, one)| cell(index + 1, one)).collect::<Vec<_>>(),
     }))
 }

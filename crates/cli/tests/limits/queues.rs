@@ -57,9 +57,12 @@ pub(crate) fn cases() -> Vec<Case> {
     ];
     let short = [
         ("", "dumbbell.qdisc: the discipline is missing"),
-        ("pye", "dumbbell.qdisc: `pye` is no discipline"),
+        ("pye", "dumbbell.qdisc: unknown discipline `pye`"),
         ("\\u0000", "dumbbell.qdisc: `"),
-        ("\u{1f600}", "dumbbell.qdisc: `\u{1f600}` is no discipline"),
+        (
+            "\u{1f600}",
+            "dumbbell.qdisc: unknown discipline `\u{1f600}`",
+        ),
         ("pfifo limit", "dumbbell.qdisc: `limit` needs a value"),
         (
             "pfifo limit -1",

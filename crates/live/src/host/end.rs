@@ -101,7 +101,11 @@ pub(super) struct Io {
     /// When the app wants to be woken.
     pub(super) wake: Option<Time>,
     received: u64,
+    /// Whether TCP spaces its segments.
+    paces: bool,
     last: TcpInfo,
+    /// When that was read; none before the first time.
+    last_at: Option<Time>,
 }
 
 /// An app's turn: something happened at one of its ends.
@@ -119,11 +123,12 @@ impl End {
         (first, peer): (bool, SocketAddrV4),
         socket: Socket,
     ) -> Self {
-        let (stream, quick_ack) = match flow.transport {
+        let (stream, quick_ack, paces) = match flow.transport {
             sojourn_world::Transport::Tcp(config) => {
-                (true, config.delayed_ack == sojourn_tcp::DelayedAck::Off)
+                let quick_ack = config.delayed_ack == sojourn_tcp::DelayedAck::Off;
+                (true, quick_ack, socket::paces(&config))
             }
-            sojourn_world::Transport::Udp => (false, false),
+            sojourn_world::Transport::Udp => (false, false, false),
         };
         Self {
             flow: at.flow,
@@ -142,6 +147,7 @@ impl End {
                 is_first: first,
                 stream,
                 quick_ack,
+                paces,
                 ..Io::default()
             },
         }
@@ -302,7 +308,12 @@ impl End {
             return;
         };
         let last = core::mem::replace(&mut self.io.last, info);
+        let last_at = self.io.last_at.replace(now);
         let mut recorder = locked(recorder);
+        if let Some(last_at) = last_at {
+            let limits = socket::limits(&last, &info, now - last_at, self.io.paces);
+            recorder.limited_between(last_at, now, &limits);
+        }
         let segments = info.data_segments.wrapping_sub(last.data_segments);
         let again = info.retransmitted.wrapping_sub(last.retransmitted);
         recorder.sent(now, segments.into(), again.into());

@@ -10,7 +10,7 @@ use crate::unfit::UnfitFlow;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use sojourn_bridge::{option, set_option};
-use sojourn_tcp::{Algorithm, Config, DelayedAck};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, LimitedBy, Limits};
 use sojourn_units::{Rate, Span};
 use sojourn_world::Control;
 
@@ -212,6 +212,47 @@ pub(super) struct TcpInfo {
     pub(super) data_segments: u32,
     /// Retransmissions.
     pub(super) retransmitted: u32,
+    /// Segments in the network, and bytes that have not been sent.
+    pub(super) in_flight: u32,
+    pub(super) unsent: u32,
+    /// Microseconds in which there was something to send or to be acknowledged; of these, those in
+    /// which the receive window and the send buffer were the limit.
+    pub(super) busy: u64,
+    pub(super) receive_window_limited: u64,
+    pub(super) send_buffer_limited: u64,
+}
+
+/// What has limited a sender for so long, up to a reading.
+///
+/// The kernel's clocks tell of the send buffer, of the receive window and of idle times. What
+/// remains of the time is that of what is the limit at the reading.
+pub(super) fn limits(last: &TcpInfo, now: &TcpInfo, between: Span, paces: bool) -> Limits {
+    let since = |clock: fn(&TcpInfo) -> u64| {
+        Span::from_micros(clock(now).saturating_sub(clock(last))).min(between)
+    };
+    let busy = since(|info| info.busy);
+    let buffer = since(|info| info.send_buffer_limited).min(busy);
+    let receiver = since(|info| info.receive_window_limited).min(busy - buffer);
+    let rest = if now.in_flight >= now.control.window {
+        LimitedBy::Window
+    } else if now.unsent == 0 {
+        LimitedBy::Application
+    } else if paces {
+        LimitedBy::Pacing
+    } else {
+        LimitedBy::Window
+    };
+    let mut limits = Limits::default();
+    limits.add(LimitedBy::SendBuffer, buffer);
+    limits.add(LimitedBy::ReceiveWindow, receiver);
+    limits.add(LimitedBy::Application, between - busy);
+    limits.add(rest, busy - buffer - receiver);
+    limits
+}
+
+/// Whether a sender with this configuration spaces its segments.
+pub(super) const fn paces(config: &Config) -> bool {
+    config.pacing || matches!(config.algorithm, Algorithm::Bbr | Algorithm::Bbr3)
 }
 
 /// What the ACKs between two readings measured on average, and how many there were.
@@ -239,9 +280,9 @@ pub(super) fn measured(last: &TcpInfo, now: &TcpInfo) -> Option<(Span, u32)> {
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// Reads `struct tcp_info` (linux/tcp.h; fields are only ever added at its end). None when the
-/// connection is gone or the kernel is older than 4.6.
+/// connection is gone or the kernel is older than 4.10.
 pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
-    let mut bytes = [0_u8; 160];
+    let mut bytes = [0_u8; 192];
     let filled = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
     if filled < bytes.len() {
         return None;
@@ -264,6 +305,14 @@ pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
         retransmitted: word(100)?,
         acknowledged: long(120)?,
         data_segments: word(156)?,
+        // Unacknowledged, less what is sacked or lost, and what has been sent again.
+        in_flight: word(24)?
+            .saturating_sub(word(28)?.saturating_add(word(32)?))
+            .saturating_add(word(36)?),
+        unsent: word(144)?,
+        busy: long(168)?,
+        receive_window_limited: long(176)?,
+        send_buffer_limited: long(184)?,
     })
 }
 
@@ -304,6 +353,39 @@ mod tests {
         let rfc = checked(&|config| config.rto_rule = RtoRule::Rfc6298);
         assert!(rfc.unwrap_err().contains("RFC 6298"));
         assert_eq!(lacks("vegas", "reno, cubic").matches("cubic").count(), 1);
+    }
+
+    #[test]
+    fn the_kernels_clocks_and_the_state_at_a_reading_say_what_limits() {
+        let mut info = TcpInfo {
+            control: Control {
+                window: 10,
+                ..Control::default()
+            },
+            in_flight: 10,
+            ..info(80_000, 1)
+        };
+        let before = info;
+        (
+            info.busy,
+            info.send_buffer_limited,
+            info.receive_window_limited,
+        ) = (90_000, 50_000, 10_000);
+        let shares = |info: &TcpInfo, paces| {
+            let limits = limits(&before, info, Span::from_millis(100), paces);
+            assert_eq!(limits.total(), Span::from_millis(100));
+            LimitedBy::ALL.map(|what| limits.by(what).as_micros() / 1000)
+        };
+        // 100 ms, of which 10 idle, 50 at the send buffer, 10 at the receive window.
+        assert_eq!(shares(&info, true), [30, 50, 10, 10, 0]);
+        info.in_flight = 9;
+        assert_eq!(shares(&info, true), [0, 50, 10, 40, 0]);
+        info.unsent = 1;
+        assert_eq!(shares(&info, true), [0, 50, 10, 10, 30]);
+        assert_eq!(shares(&info, false), [30, 50, 10, 10, 0]);
+        // A clock that the kernel reads later than we do.
+        info.busy = 120_000;
+        assert_eq!(shares(&info, false), [40, 50, 10, 0, 0]);
     }
 
     #[test]

@@ -7,7 +7,12 @@
 
 use crate::lab::Host;
 use std::io;
+use std::net::Ipv4Addr;
 use std::process::{Child, Command};
+
+/// Variables of programs: where the servers' side and the clients' side are.
+const SERVER: &str = "SOJOURN_SERVER";
+const CLIENT: &str = "SOJOURN_CLIENT";
 
 /// The live world with a program beside its own hosts on either side. Their packets cross the
 /// same queues; the delay that they see is that of the links.
@@ -38,14 +43,19 @@ pub enum Queues {
 pub(super) struct Guest(Child);
 
 impl Guests {
-    /// Whether there are programs beside the hosts: their packets belong to no flow.
+    /// Whether there are programs beside the hosts: their packets belong to none of its flows.
     pub(super) fn has_programs(&self) -> bool {
         self.client.is_some() || self.server.is_some()
     }
 
-    /// Starts the program of a host from a thread in the host's namespace. The thread must live
-    /// as long as the program shall.
-    pub(super) fn start(&self, host: Host) -> io::Result<Option<Guest>> {
+    /// Starts the program of a host from a thread in the host's namespace, with the addresses of
+    /// the two sides in [`SERVER`] and [`CLIENT`]. The thread must live as long as the program
+    /// shall.
+    pub(super) fn start(
+        &self,
+        host: Host,
+        [client, server]: [Ipv4Addr; 2],
+    ) -> io::Result<Option<Guest>> {
         let command = match host {
             Host::Client => &self.client,
             Host::Server => &self.server,
@@ -57,6 +67,8 @@ impl Guests {
             .args(["--pdeathsig", "KILL"])
             .args(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"])
             .args(["sh", "-c", command])
+            .env(CLIENT, client.to_string())
+            .env(SERVER, server.to_string())
             .spawn()
             .map_err(|error| {
                 let advice = "it takes setpriv and unshare of util-linux";

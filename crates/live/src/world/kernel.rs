@@ -196,13 +196,18 @@ fn line_place(lab: &Lab, side: Side) -> (&Namespace, &'static str) {
 }
 
 /// Has both ends of a traced link send in this way from now on. The farther one is told first: as
-/// soon as the nearer one knows it may send.
+/// soon as the nearer one knows it may send. One that goes down is told first at the nearer end:
+/// what that still sends has to arrive.
 fn tell_both_ends(run: &Run<'_>, side: Side, rate: &LineRate, clock: Clock) -> io::Result<()> {
     let zero = clock.monotonic(Time::ZERO);
-    let (place, device) = line_place(run.lab, side);
-    place.run(|| traced::tell(device, rate, zero))?;
-    let device = queue_devices(run.cell)[side as usize];
-    run.lab.bridge.run(|| traced::tell(device, rate, zero))
+    let near = (&run.lab.bridge, queue_devices(run.cell)[side as usize]);
+    let mut ends = [line_place(run.lab, side), near];
+    if rate.is_stopped() {
+        ends.reverse();
+    }
+    let mut tell =
+        |(place, device): (&Namespace, &str)| place.run(|| traced::tell(device, rate, zero));
+    ends.into_iter().try_for_each(&mut tell)
 }
 
 /// The devices with the queues of the two sides.

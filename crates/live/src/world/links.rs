@@ -16,6 +16,7 @@ use sojourn_world::{
     Window, link_recorders,
 };
 
+use super::programs::Programs;
 use super::run::{ETHERNET_HEADER, Outcome, Run, Way};
 use crate::host::{Ends, locked};
 use crate::lab::Lab;
@@ -69,6 +70,8 @@ struct Flows<'a> {
     ways: BTreeMap<(u16, u16), (usize, bool, bool)>,
     /// None when nobody asked.
     pairs: Option<&'a Mutex<Pairs>>,
+    /// Who else sends; none without programs.
+    programs: Option<&'a Mutex<Programs>>,
     /// By flow: the other direction of a call.
     other_ways: Vec<Option<usize>>,
     recorders: &'a [Mutex<FlowRecorder>],
@@ -94,6 +97,7 @@ impl<'a> Flows<'a> {
             ways_ends: cell.flows.iter().map(ways_ends).collect(),
             ways,
             pairs: run.pairs,
+            programs: run.programs,
             other_ways: cell.other_ways(),
             recorders: &run.shared.recorders,
         }
@@ -106,6 +110,9 @@ impl<'a> Flows<'a> {
         let parsed = frame.parsed();
         let ports = (parsed.flow.src_port, parsed.flow.dst_port);
         let Some(&(flow, forth, first)) = self.ways.get(&ports) else {
+            if let Some(programs) = self.programs {
+                locked(programs).seen(now, side, point == Point::Left, frame);
+            }
             return;
         };
         let Some([first_link, last_link]) = self.ways_ends[flow][usize::from(!forth)] else {

@@ -7,6 +7,7 @@ use sojourn_world::{Cell, Line, LineRate, LinkRecorder, Network};
 
 use super::guest::Guests;
 use super::links::{Gauge, Pairs};
+use super::programs::Programs;
 use crate::host::Shared;
 use crate::lab::Lab;
 use crate::taps::Capture;
@@ -23,6 +24,7 @@ pub(super) struct Run<'a> {
     pub(super) lab: &'a Lab,
     pub(super) shared: &'a Shared,
     pub(super) pairs: Option<&'a Mutex<Pairs>>,
+    pub(super) programs: Option<&'a Mutex<Programs>>,
     pub(super) gauge: Gauge,
     /// Shows frames to whom wants to see them; taken by the bridge's thread.
     pub(super) capture: Mutex<Option<Capture>>,

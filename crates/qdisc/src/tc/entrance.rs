@@ -2,8 +2,10 @@
 
 use super::error::SpecError;
 use super::kind::error;
-use super::parse::{whole, words};
+use super::parse::whole;
 use super::reading::Reader;
+use super::relative::LinkPath;
+use super::word::words;
 use crate::params::CakeParams;
 use crate::spec::{Part, Spec};
 use alloc::string::ToString;
@@ -44,6 +46,31 @@ impl FromStr for Entrance {
     /// As those of a [`Spec`]; when there are two of the words.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         read(text, None, &mut Reader::default())
+    }
+}
+
+impl Entrance {
+    /// As [`from_str`](Self::from_str), of a queue before a link that is known: limits may be in
+    /// time (`limit 100ms`: what the link sends in it) and in bandwidth-delay products
+    /// (`limit 2bdp`). The discipline has them in packets or bytes.
+    ///
+    /// ```
+    /// use sojourn_qdisc::{Entrance, LinkPath};
+    /// use sojourn_units::{Rate, Span};
+    /// let path = LinkPath {
+    ///     rate: Some(Rate::from_bps(10_000_000)),
+    ///     rtt: Some(Span::from_millis(40)),
+    ///     frame: 1514,
+    /// };
+    /// // 2 · 10 Mbit/s · 40 ms are 100 000 bytes, 66.05 full frames.
+    /// let queue = Entrance::for_link("pfifo limit 2bdp", path).unwrap();
+    /// assert_eq!(queue.to_string(), "pfifo limit 67");
+    /// ```
+    ///
+    /// # Errors
+    /// As those of a string; when a limit needs what the path does not have.
+    pub fn for_link(text: &str, path: LinkPath) -> Result<Self, SpecError> {
+        read(text, None, &mut Reader::before(path))
     }
 }
 

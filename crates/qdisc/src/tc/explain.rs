@@ -1,8 +1,11 @@
 //! The catalogue as text: `sojourn qdisc list` and `sojourn qdisc explain NAME`.
 
+use super::error::SpecError;
 use super::kind::Kind;
-use super::kinds::catalogue;
+use super::kinds::{catalogue, kind};
 use super::opt::{Amount, Initial, Opt, Unit};
+use super::parse::{unknown_kind, without_command};
+use crate::spec::Spec;
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt::Write;
@@ -18,6 +21,24 @@ pub fn list() -> String {
         let _ = writeln!(out, "{:width$}  {}", kind.name, kind.summary);
         out
     })
+}
+
+/// All that there is to know about the discipline that a string begins with. With options behind
+/// the name it says first what the whole string means, defaults included.
+///
+/// # Errors
+/// When there is no such discipline, or the string is wrong; as those of a [`Spec`](crate::Spec).
+pub fn explain(text: &str) -> Result<String, SpecError> {
+    let words = without_command(text, false)?;
+    let Some((name, rest)) = words.split_first() else {
+        return text.parse().map(|spec: Spec| spec.to_string());
+    };
+    let known = kind(name.text).ok_or_else(|| unknown_kind(text, name, rest))?;
+    if rest.is_empty() {
+        return Ok(known.explain());
+    }
+    let spec: Spec = text.parse()?;
+    Ok(format!("{text}\nmeans\n{spec}\n\n{}", known.explain()))
 }
 
 impl Kind {
@@ -37,6 +58,9 @@ impl Kind {
             }
             if !opt.aliases.is_empty() {
                 let _ = write!(out, "; also `{}`", opt.aliases.join("`, `"));
+            }
+            if opt.is_length() {
+                out.push_str("; before a link also a time or `2bdp`");
             }
             if opt.ours {
                 out.push_str("; not in tc");

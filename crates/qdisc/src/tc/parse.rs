@@ -3,15 +3,17 @@
 use super::error::{SpecError, nearest};
 use super::kind::{Given, Kind, end_of, error, missing};
 use super::kinds::{ELSEWHERE, catalogue, kind};
+use super::netem;
 use super::opt::{Amount, Opt, Unit};
 use super::reading::Reader;
+use super::word::{Word, words};
 use crate::spec::Spec;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::str::FromStr;
-use sojourn_units::{UnitError, parse_rate, parse_size, parse_span};
+use sojourn_units::{UnitError, is_unit, parse_rate, parse_size, parse_span};
 
 impl FromStr for Spec {
     type Err = SpecError;
@@ -33,8 +35,14 @@ pub(super) fn whole(
     running: Option<&Spec>,
     reader: &mut Reader,
 ) -> Result<Spec, SpecError> {
+    let words = without_command(text, reader.as_tc)?;
+    spec(text, &words, DEEPEST, running, reader)
+}
+
+/// The words from the discipline's name on, without where `tc` would put it.
+pub(super) fn without_command(text: &str, as_tc: bool) -> Result<Vec<Word<'_>>, SpecError> {
     let mut words: Vec<Word<'_>> = words(text).collect();
-    if reader.as_tc {
+    if as_tc {
         // A log has its own words before the command.
         let is_tc = |word: &Word<'_>| word.text.rsplit('/').next() == Some("tc");
         let start = words.iter().position(is_tc).map_or(0, |place| place + 1);
@@ -47,32 +55,12 @@ pub(super) fn whole(
         let place = words.len() - 1 - skip_command(text, &words[1..])?.len();
         words.drain(1..=place);
     }
-    spec(text, &words, DEEPEST, running, reader)
+    Ok(words)
 }
 
 /// Most disciplines inside one another; what makes sense has four (`tbf over htb over steer over
 /// fq_codel`).
 const DEEPEST: usize = 8;
-
-/// A word and its place in the string.
-#[derive(Clone, Copy)]
-pub(super) struct Word<'a> {
-    pub(super) text: &'a str,
-    start: usize,
-}
-
-impl Word<'_> {
-    pub(super) fn at(&self) -> Range<usize> {
-        self.start..self.start + self.text.len()
-    }
-}
-
-pub(super) fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    text.split_whitespace().map(move |word| Word {
-        text: word,
-        start: word.as_ptr() as usize - text.as_ptr() as usize,
-    })
-}
 
 /// Skips `tc qdisc add dev X root handle N:`, `8001: root refcnt 2` and the like.
 fn skip_command<'a, 'w>(text: &str, words: &'w [Word<'a>]) -> Result<&'w [Word<'a>], SpecError> {
@@ -124,23 +112,32 @@ fn spec(
         return Err(error(text, name.at(), what).want("leave out some".to_string()));
     };
     let Some(kind) = kind(name.text) else {
-        return Err(unknown_kind(text, name));
+        return Err(unknown_kind(text, name, rest));
     };
+    let path = reader.path;
+    reader.path = path.map(|path| path.through(kind, rest));
     let running = running.filter(|running| running.name() == kind.name);
     let inner = running.and_then(Spec::inner);
     let mut given = Given::new(text, kind);
     given.read(rest, below, inner.as_ref(), reader)?;
+    reader.path = path;
     given.spec(running)
 }
 
-fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
+/// The error of a name that is no discipline's, with what follows it.
+pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> SpecError {
     let word = name.text;
+    if word == "netem" {
+        let words: Vec<&str> = rest.iter().map(|word| word.text).collect();
+        let what = "`netem` is not a queue here: every link does what it does".to_string();
+        return error(text, name.at(), what).want(netem::translated(&words));
+    }
     if let Some(&there) = ELSEWHERE.iter().find(|&&known| known == word) {
         return error(text, name.at(), format!("`{there}` is not in Sojourn yet"))
             .want(format!("there are {}", names()));
     }
     let near = nearest(word, catalogue().iter().map(|kind| kind.name));
-    error(text, name.at(), format!("`{word}` is no discipline"))
+    error(text, name.at(), format!("unknown discipline `{word}`"))
         .want(format!("there are {}", names()))
         .suggest(near)
 }
@@ -161,7 +158,7 @@ impl<'a> Given<'a> {
     /// that runs below it.
     fn read(
         &mut self,
-        words: &[Word<'_>],
+        words: &[Word<'a>],
         below: usize,
         inner: Option<&Spec>,
         reader: &mut Reader,
@@ -206,8 +203,9 @@ impl<'a> Given<'a> {
                     if kind.option(value.text).is_some() {
                         return Err(self.no_value(opt, value.at()));
                     }
+                    let (value, tail) = self.with_unit(value, tail);
                     rest = tail;
-                    (self.amount(opt, value, reader)?, value.at())
+                    (self.amount(opt, &value, reader)?, value.at())
                 }
             };
             self.options.push((opt, amount, at));
@@ -225,6 +223,20 @@ impl<'a> Given<'a> {
             let (_, amount, _) = self.options.remove(place);
             let (before, now) = (opt.with_name(amount), word.text);
             reader.note(format!("`{before}` is overridden: `{now}` comes later"));
+        }
+    }
+
+    /// A value with its unit, which may stand behind a blank: `20 Mbit/s`.
+    fn with_unit<'w>(&self, value: &Word<'a>, rest: &'w [Word<'a>]) -> (Word<'a>, &'w [Word<'a>]) {
+        let is_bare = value.text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+        match rest.split_first() {
+            Some((unit, rest)) if is_bare && is_unit(unit.text) => {
+                let end = unit.at().end;
+                let text = &self.text[value.at().start..end];
+                let start = value.at().start;
+                (Word { text, start }, rest)
+            }
+            _ => (*value, rest),
         }
     }
 
@@ -249,6 +261,9 @@ impl<'a> Given<'a> {
         }
         let options: Vec<&str> = kind.words().collect();
         let what = format!("`{text}` is not an option of {}", kind.name);
+        if let Some(meant) = kind.meant_by(text) {
+            return error(self.text, word.at(), what).want(meant);
+        }
         error(self.text, word.at(), what)
             .want(format!("it has {}", options.join(", ")))
             .suggest(nearest(text, kind.words()))
@@ -269,6 +284,9 @@ impl<'a> Given<'a> {
         let at = || value.at();
         let bad = |what: String| error(self.text, at(), what).of(opt.name).want(opt.wanted());
         let unreadable = || bad(format!("`{text}` is not what `{}` takes", opt.name));
+        if let Some(length) = self.length(opt, value, reader.path) {
+            return length;
+        }
         if let Some(number) = reader.bare(opt, text) {
             self.in_range(opt, number, value)?;
             return Ok(Amount::Number(number));
@@ -329,14 +347,36 @@ impl<'a> Given<'a> {
         Ok(Amount::Number(number))
     }
 
-    fn in_range(&self, opt: &'static Opt, number: u64, value: &Word<'_>) -> Result<(), SpecError> {
+    pub(super) fn in_range(
+        &self,
+        opt: &Opt,
+        number: u64,
+        value: &Word<'_>,
+    ) -> Result<(), SpecError> {
         if (opt.min..=opt.max).contains(&number) {
             return Ok(());
         }
         let what = too(number < opt.min, opt, value);
         let wanted = format!("it can be {}", opt.range().unwrap_or_default());
-        let error = error(self.text, value.at(), what);
-        Err(error.of(opt.name).want(wanted))
+        Err(error(self.text, value.at(), what).of(opt.name).want(wanted))
+    }
+}
+
+impl Kind {
+    /// What was probably meant by a value that stands where an option's name should: `cake 20mbit`.
+    fn meant_by(&self, text: &str) -> Option<String> {
+        let unit = match (parse_rate(text), parse_span(text)) {
+            (Ok(rate), _) if !rate.is_zero() => Unit::Rate,
+            (_, Ok(span)) if !span.is_zero() => Unit::Time,
+            _ => return None,
+        };
+        let fits = self.options.iter().filter(|opt| opt.unit == unit);
+        let fits: Vec<String> = fits.map(|opt| format!("`{} {text}`", opt.name)).collect();
+        match &*fits {
+            [] => None,
+            [one] => Some(format!("did you mean {one}?")),
+            several => Some(format!("did you mean one of {}?", several.join(", "))),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::entrance::{self, Entrance};
 use super::error::SpecError;
 use super::opt::{Opt, Unit};
+use super::relative::LinkPath;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -45,7 +46,7 @@ impl Reading<'_> {
     pub fn read(self, text: &str) -> Result<Taken, SpecError> {
         let mut reader = Reader {
             as_tc: self.as_tc,
-            notes: Vec::new(),
+            ..Reader::default()
         };
         let queue = entrance::read(text, self.running, &mut reader)?;
         let notes = reader.notes;
@@ -57,10 +58,20 @@ impl Reading<'_> {
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) as_tc: bool,
+    /// What limits in time follow from; none where no link is known.
+    pub(super) path: Option<LinkPath>,
     notes: Vec<String>,
 }
 
 impl Reader {
+    /// One that reads strictly, before a link that is known.
+    pub(super) fn before(path: LinkPath) -> Self {
+        Self {
+            path: Some(path),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn note(&mut self, what: String) {
         self.notes.push(what);
     }

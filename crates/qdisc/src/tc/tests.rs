@@ -1,5 +1,6 @@
 //! Strings from the field, refusals word for word, and properties.
 
+mod hints;
 mod laid_over;
 mod properties;
 mod strings;

@@ -1,10 +1,12 @@
 //! The network of a cell, written as a dumbbell or as nodes and links.
 
 use super::Resolver;
+use super::buffers::Pending;
 use crate::format::{DumbbellTable, LinkTable, NodeTable, ScenarioFile};
 use crate::problem::Problem;
 use sojourn_qdisc::{Entrance, Spec as QdiscSpec};
 use sojourn_text::hop::Hop;
+use sojourn_text::queue::QueueWords;
 use sojourn_world::Network;
 use std::collections::BTreeSet;
 
@@ -71,7 +73,10 @@ impl Resolver<'_> {
             [("up", up.queue), ("down", down.queue)].map(|(way, queue)| {
                 let own = format!("dumbbell.{way}");
                 let is_own = self.tree.has(&format!("{own}.qdisc"));
-                self.plain(if is_own { &own } else { "dumbbell" }, queue)
+                let above = if is_own { own } else { "dumbbell".to_owned() };
+                let interface = usize::from(way == "down");
+                self.measured_later(&above, &queue, vec![interface]);
+                self.plain(&above, queue.entrance)
             });
         let (up_queue, down_queue) = (up_queue?, down_queue?);
         let mut network = Network::new(["client", "server"]);
@@ -80,6 +85,17 @@ impl Resolver<'_> {
         network.access = table.access.map(|rate| rate.0);
         network.nodes[CLIENT].nat = table.nat.unwrap_or(false);
         Some(network)
+    }
+
+    /// Notes a queue whose limit has to be measured by its link when that is known.
+    fn measured_later(&mut self, above: &str, words: &QueueWords, interfaces: Vec<usize>) {
+        if words.relative.is_some() {
+            self.pending.push(Pending {
+                interfaces,
+                path: format!("{above}.qdisc"),
+                words: words.clone(),
+            });
+        }
     }
 
     /// A scenario's queue: its worlds cut by the link's rate, and what they compare is the same in
@@ -125,16 +141,22 @@ impl Resolver<'_> {
                 |name| name.0.clone(),
             );
             let hop = self.line(&path, &format!("{path}.autorate"), link.hop.clone());
-            let hop = hop.and_then(|hop| Some((self.plain(&path, hop.queue.clone())?, hop)));
+            let first = network.interfaces.len();
+            let both = (first..=first + usize::from(link.duplex == Some(true))).collect();
+            let hop = hop.inspect(|hop| self.measured_later(&path, &hop.queue, both));
+            let hop =
+                hop.and_then(|hop| Some((self.plain(&path, hop.queue.entrance.clone())?, hop)));
             let Some((queue, Hop { line, autorate, .. })) = hop else {
                 good = false;
                 continue;
             };
+            let path_of_link = path.clone();
             if let Some(autorate) = autorate {
                 let other = (link.duplex == Some(true)).then(|| autorate.turned());
                 following.push((path.clone(), network.interfaces.len(), autorate));
                 following.extend(other.map(|other| (path, network.interfaces.len() + 1, other)));
             }
+            self.link_paths.push(path_of_link.clone());
             network.join([from, to], &name, queue.clone(), line.clone());
             if link.duplex == Some(true) {
                 let back = match &link.name {
@@ -142,6 +164,7 @@ impl Resolver<'_> {
                     None => format!("{}-{}", names[to], names[from]),
                 };
                 network.join([to, from], &back, queue, line);
+                self.link_paths.push(path_of_link);
             }
         }
         good &= self.follow(&mut network, following);

@@ -1,6 +1,7 @@
 //! A radio medium and its stations.
 
 use super::Resolver;
+use super::buffers::link_path;
 use crate::format::{NodeTable, PreambleWord, ProfileWord, PropagationWord};
 use crate::format::{RadioTable, RoutingWord, ScenarioFile};
 use crate::quantity::Length;
@@ -66,7 +67,11 @@ impl Resolver<'_> {
                 Some(_) => format!("node.{name}"),
                 None => "radio".to_owned(),
             };
-            let queue = queue.map_or(Some(DEFAULT_QDISC), |queue| self.plain(&path, queue));
+            let queue = queue.map_or(Some(DEFAULT_QDISC), |words| {
+                let key = format!("{path}.qdisc");
+                let queue = words.for_link(&key, link_path(file, None), self.problems)?;
+                self.plain(&path, queue)
+            });
             qdiscs.push(queue?);
         }
         let mut network = Network::new(names.iter().map(String::as_str));

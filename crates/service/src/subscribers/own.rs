@@ -7,6 +7,7 @@ use super::settle::{Draft, DraftCircuit, DraftSite};
 use crate::file::Version;
 use sojourn_text::problem::Problems;
 use sojourn_text::quantity::{Queue, Speed};
+use sojourn_text::queue::ethernet;
 use sojourn_text::read::Read;
 use sojourn_text::table;
 use sojourn_text::tree::Node;
@@ -84,8 +85,15 @@ pub(super) fn read(name: &str, text: &str, problems: &mut Problems) -> Option<Su
     for (index, circuit) in table.circuit.into_iter().enumerate() {
         let field = format!("circuit[{}]", index + 1);
         let place = |key: &str| at(&format!("{field}.{key}"));
-        let queue = circuit.qdisc.map(|queue| queue.0.spec);
         let [up, down] = [circuit.up.0, circuit.down.0];
+        let words = circuit.qdisc.map(|queue| queue.0);
+        let queues = [up, down].map(|rate| {
+            let path = format!("{field}.qdisc");
+            let queue = words
+                .clone()?
+                .for_link(&path, ethernet(Some(rate)), problems);
+            queue.map(|queue| queue.spec)
+        });
         let least = |own: Option<Speed>, most| own.map_or(most, |own| own.0);
         draft.circuits.push(DraftCircuit {
             at: place("name"),
@@ -95,7 +103,7 @@ pub(super) fn read(name: &str, text: &str, problems: &mut Problems) -> Option<Su
                 (least(circuit.down_min, down), place("down_min")),
             ],
             most: [up, down],
-            queues: [queue.clone(), queue],
+            queues,
             prefixes: circuit.addresses.0,
             name: circuit.name.0,
             field,

@@ -16,6 +16,8 @@ use sojourn_qdisc::Report;
 use sojourn_units::{Rate, Span, Unit};
 use std::borrow::Cow;
 
+/// Linux's clocks of what limits a connection.
+const CHRONO: &str = "Linux `tcp_chrono_start`, net/ipv4/tcp_output.c";
 const JIOT: &str = "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683";
 const STEERING: &str = "Bless, Hock, Zitterbart 2018";
 
@@ -240,6 +242,33 @@ part! {
         spp_induced_rtt: Distribution, "spp_induced_rtt_ms" later, Ms, "Induced packet-pair RTT",
             "The packet-pair RTT less the flow's base RTT.",
             JIOT;
+        window_limited: Option<f64>, "window_limited" later, Share, "Limited by its window",
+            "Share of the time that the sender's connections were open, after the warm-up, in \
+             which as much was in flight as the congestion window allows, or recovery from losses \
+             held data back. No value for flows without TCP.",
+            CHRONO;
+        send_buffer_limited: Option<f64>, "send_buffer_limited" later, Share,
+            "Limited by its send buffer",
+            "Share of that time in which all that the send buffer holds was in flight, and the \
+             application waited for room in it: the flow would send more with a larger one. Of \
+             Linux `tcpi_sndbuf_limited`.",
+            CHRONO;
+        receive_window_limited: Option<f64>, "receive_window_limited" later, Share,
+            "Limited by the receive window",
+            "Share of that time in which the next segment did not fit into the window that the \
+             receiver offers, though the congestion window would have let it go. Of Linux \
+             `tcpi_rwnd_limited`.",
+            CHRONO;
+        application_limited: Option<f64>, "application_limited" later, Share,
+            "Limited by its application",
+            "Share of that time in which the application had nothing more to send. Live runs find \
+             it at the times of their samples: nothing unsent, and less in flight than the \
+             congestion window allows; and whenever Linux says that the connection is not busy.",
+            CHRONO;
+        pacing_limited: Option<f64>, "pacing_limited" later, Share, "Limited by pacing",
+            "Share of that time in which the next segment waited for the time that pacing gave it. \
+             Live runs find it at the times of their samples, of senders that pace.",
+            CHRONO;
     } beside {
         /// `bulk`, `ping` and so on.
         app: Cow<'static, str>,

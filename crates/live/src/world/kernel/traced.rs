@@ -1,5 +1,5 @@
-//! Links that send at the opportunities of a trace, beside the kernel's own queues: how their two
-//! ends in the guest's kernel are told what they send at.
+//! Links that send at the opportunities of a trace or are down for a while, beside the kernel's own
+//! queues: how their two ends in the guest's kernel are told what they send at.
 //!
 //! Linux has no such link: the kernel's recipe adds it (`sch_link.c`, where the attributes of the
 //! messages stand too). tc makes it without parameters, and cannot be told any.
@@ -17,11 +17,17 @@ use sojourn_bridge::netlink::{
 /// Opportunities that one message tells.
 const PIECE: usize = 4096;
 
-/// Whether a link sends at a trace at any time of a run: it has those two ends for all of it.
+/// The opportunity of a link that is down, in milliseconds: 49 days away, and the last one that a
+/// message has a number for.
+const NEVER: u32 = u32::MAX;
+
+/// Whether a link sends at a trace or is down at any time of a run: it has those two ends for all
+/// of it.
 pub(super) fn is_traced(cell: &Cell, link: Option<usize>) -> bool {
     let lines = link.map_or_else(Vec::new, |link| cell.lines(link));
     let is_trace = |line: &Line| matches!(line.rate, LineRate::Trace(_));
-    lines.iter().any(is_trace)
+    let needs_ends = |line: &Line| is_trace(line) || line.rate.is_stopped();
+    lines.iter().any(needs_ends)
 }
 
 /// Whether the guest's kernel has numbers for a trace's times.
@@ -50,6 +56,10 @@ fn told(rate: &LineRate, zero: u64) -> Vec<Vec<u8>> {
     const RATE: u16 = 3;
     const ZERO: u16 = 4;
     let mut told = Vec::new();
+    if rate.is_stopped() {
+        told.push(attribute(COUNT, &1_u32.to_ne_bytes()));
+        told.push(attribute(TIMES, &NEVER.to_ne_bytes()));
+    }
     if let LineRate::Trace(trace) = rate {
         let count = trace.opportunities_ms.len() as u32;
         told.push(attribute(COUNT, &count.to_ne_bytes()));
@@ -114,6 +124,11 @@ mod tests {
         assert_eq!(told[3][16..], 7_u64.to_ne_bytes());
         let fixed = LineRate::Fixed(sojourn_units::Rate::from_bps(9));
         assert_eq!(super::told(&fixed, 7)[0][4..12], 9_u64.to_ne_bytes());
+        // Down: one opportunity that never comes.
+        let down = super::told(&LineRate::Fixed(sojourn_units::Rate::ZERO), 7);
+        assert_eq!(down.len(), 3);
+        assert_eq!(down[1][4..], u32::MAX.to_ne_bytes());
+        assert_eq!(down[2][4..12], 0_u64.to_ne_bytes());
         let request = request(3, &told[3]);
         assert_eq!(request.len(), 36 + 4 + 24);
         assert_eq!(request[..4], 64_u32.to_ne_bytes());

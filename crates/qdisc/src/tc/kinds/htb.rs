@@ -23,6 +23,26 @@ pub(super) const HTB: Kind = Kind {
         also(BURST, &["buffer", "maxburst"]),
         from(OVER, "pfifo limit 1000"),
     ],
+    absent: &[
+        (
+            "ceil",
+            "one class has nobody to borrow from, so that its rate is its ceiling; leave it out",
+        ),
+        (
+            "cburst",
+            "one class has no ceiling above its rate; leave it out",
+        ),
+        ("prio", "one class has nobody to go before; leave it out"),
+        (
+            "quantum",
+            "one class takes no turns with others; leave it out",
+        ),
+        (
+            "default",
+            "there is one class, and all packets are its own; leave it out",
+        ),
+        ("r2q", "one class takes no turns with others; leave it out"),
+    ],
     initial: || Spec::Htb {
         htb: HtbParams::default(),
         inner: Box::new(Spec::pfifo(1000)),

@@ -240,7 +240,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "fq_coddle limit 3",
-        "`fq_coddle` is no discipline; did you mean `fq_codel`?",
+        "unknown discipline `fq_coddle`; did you mean `fq_codel`?",
         "fq_coddle",
     ),
     (
@@ -252,7 +252,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "wondershaper",
-        "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
+        "unknown discipline `wondershaper`; there are pfifo, bfifo, pfifo_head_drop, red, \
              codel, cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, \
              dualpi2, htb, tbf",
         "wondershaper",
