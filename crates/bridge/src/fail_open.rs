@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::forwarding::random_word;
 use crate::interface::{Interface, has_address};
 use crate::links::Links;
+use crate::namespace::Namespace;
 use crate::sys::Gate;
 use sojourn_units::Time;
 use std::io;
@@ -26,7 +27,7 @@ pub use error::FailOpenError;
 use error::{MOST, NAME};
 pub(crate) use filters::in_the_way;
 pub use monitor::FailOpenState;
-pub(crate) use monitor::{Monitor, Watched};
+pub(crate) use monitor::{Monitor, Watched, mtus_differ};
 
 /// The kernel bridge, kept out of the way.
 #[derive(Debug)]
@@ -235,14 +236,72 @@ fn masters(
     Ok((master_of(netlink, left)?, master_of(netlink, right)?))
 }
 
-/// A gate that lets nothing pass, and when it was closed.
-fn closed_gate(ports: [&Interface; 2], clock: Clock) -> Result<(Gate, Time), FailOpenError> {
-    let gate = Gate::new(ports.map(|port| port.index));
-    let gate = gate.map_err(|error| match error.raw_os_error() {
+/// Why there can be no gate.
+fn no_gate(error: io::Error) -> FailOpenError {
+    match error.raw_os_error() {
         Some(libc::EINVAL) => FailOpenError::Kernel("tcx (Linux 6.6)"),
         Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
+        Some(libc::EPERM) => FailOpenError::Unknown,
         _ => FailOpenError::of("attach BPF programs")(error),
-    })?;
+    }
+}
+
+/// Whether this kernel has what a way round takes, for the user who asks. A program that lets all
+/// pass is at the loopback interface for a moment, and a bridge in a namespace of its own.
+///
+/// # Errors
+/// What it lacks, or that it does not say.
+pub fn kernel_can_fail_open() -> Result<(), FailOpenError> {
+    /// The loopback interface of any namespace.
+    const LOOPBACK: u32 = 1;
+    Gate::new([LOOPBACK; 2]).map_err(no_gate)?;
+    let Ok(apart) = Namespace::new() else {
+        // Whoever may not make one learns it at the start.
+        return Ok(());
+    };
+    let made = apart.run(|| Links::open()?.bridge(NAME));
+    made.map_err(|error| match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => FailOpenError::Kernel("bridge device"),
+        _ => FailOpenError::of("make a bridge device")(error),
+    })
+}
+
+/// What would take over from a bridge over these interfaces, in words; nothing is touched there.
+///
+/// # Errors
+/// Why nothing would.
+pub(crate) fn foresee(ports: [&Interface; 2]) -> Result<String, FailOpenError> {
+    let [left, right] = ports;
+    for interface in ports {
+        if has_address(&interface.name) {
+            return Err(FailOpenError::Address(interface.name.clone()));
+        }
+    }
+    let mut netlink = Links::open().map_err(FailOpenError::of("netlink"))?;
+    let who = match masters(&mut netlink, left, right)? {
+        (None, None) => "a kernel bridge".to_owned(),
+        (Some(master), Some(other)) if master == other => {
+            let name = bridge_name(&mut netlink, master)?;
+            if has_address(&name) {
+                return Err(FailOpenError::Address(name));
+            }
+            format!("kernel bridge `{name}`")
+        }
+        _ => {
+            let [left, right] = ports.map(|port| port.name.clone());
+            return Err(FailOpenError::TwoMasters(left, right));
+        }
+    };
+    kernel_can_fail_open()?;
+    match in_the_way() {
+        Some(why) => Err(FailOpenError::Filtered(why)),
+        None => Ok(who),
+    }
+}
+
+/// A gate that lets nothing pass, and when it was closed.
+fn closed_gate(ports: [&Interface; 2], clock: Clock) -> Result<(Gate, Time), FailOpenError> {
+    let gate = Gate::new(ports.map(|port| port.index)).map_err(no_gate)?;
     gate.close();
     // Afterwards: rather lose a frame than send it twice.
     let closed = clock.now();

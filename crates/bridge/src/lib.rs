@@ -36,7 +36,7 @@ mod xdp_port;
 
 pub use claim::{STATE, restore};
 pub use clock::{Clock, read_nanos};
-pub use fail_open::{FailOpenError, FailOpenState};
+pub use fail_open::{FailOpenError, FailOpenState, kernel_can_fail_open};
 pub use forwarding::{
     BATCH, Behind, BeyondWorkers, Bridge, BridgeConfig, BridgeError, ByPort, CAPTURED,
     CapturePoint, Change, Circuits, Classes, Count, DELAYS, Delays, Direction, FailOpen,

@@ -16,6 +16,7 @@ const RTM_SETLINK: u16 = 19;
 
 /// A link's name.
 pub const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_MASTER: u16 = 10;
 const IFLA_OPERSTATE: u16 = 16;
 const IFLA_LINKINFO: u16 = 18;
@@ -65,6 +66,11 @@ impl Link {
     /// The index of what it is a port of.
     pub(crate) fn master(&self) -> Option<u32> {
         word(find(&self.1, IFLA_MASTER)?, 0)
+    }
+
+    /// Its largest packet in bytes.
+    pub(crate) fn mtu(&self) -> Option<u32> {
+        word(find(&self.1, IFLA_MTU)?, 0)
     }
 
     pub(crate) fn is_bridge(&self) -> bool {

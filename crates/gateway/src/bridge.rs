@@ -141,12 +141,14 @@ fn reloads(fleet: &Arc<Fleet>) -> Option<SyncSender<()>> {
 fn dry_run(path: Option<&Path>, file: BridgeFile) -> anyhow::Result<u8> {
     let mut status = 0;
     for pair in file.pairs.into_iter().map(Pair::from) {
-        match Bridge::check(&pair.config) {
-            Ok(()) => print(&format!(
-                "pair {} starts: {}\n",
-                pair.name,
-                describe(&pair.config)
-            ))?,
+        match Bridge::foresee(&pair.config) {
+            Ok(foreseen) => {
+                let (name, queues) = (&pair.name, describe(&pair.config));
+                print(&format!("pair {name} starts: {queues}\n"))?;
+                for what in foreseen {
+                    print(&format!("pair {name}: {what}\n"))?;
+                }
+            }
             Err(error) => {
                 tell(&error, path, &format!("pair {}: ", pair.name));
                 status = WRONG_INPUT;

@@ -5,6 +5,7 @@ pub mod json;
 use crate::table::Table;
 use crate::{WRONG_INPUT, WrongInput, print};
 use clap::{Args, ValueEnum};
+use sojourn_bridge::{FailOpen, kernel_can_fail_open};
 use sojourn_line::{Line, LineRate};
 use sojourn_qdisc::Entrance;
 use sojourn_service::{BridgeFile, Subscribers, bridge_schema, subscribers_schema};
@@ -80,6 +81,13 @@ pub fn check_bridge(file: &Path, show: Show) -> anyhow::Result<u8> {
         Show::Tables => {
             let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
             text += &directions(&bridge).show();
+            if bridge.pairs.iter().any(|it| it.fail_open != FailOpen::Off) {
+                let possible = match kernel_can_fail_open() {
+                    Ok(()) => "possible".to_owned(),
+                    Err(why) => format!("not possible, because {why}"),
+                };
+                let _ = writeln!(text, "\nfail open: {possible} (this kernel)");
+            }
             for pair in &bridge.pairs {
                 if let Some(read) = &pair.subscribers {
                     let _ = write!(text, "\npair {}, {}", pair.name, all_of(read));

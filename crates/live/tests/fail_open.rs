@@ -149,6 +149,38 @@ fn addresses_and_bridges_of_others_are_told() {
     });
 }
 
+/// What is lost is told before it is, and what will happen is known before the start.
+#[test]
+fn what_is_odd_is_told_before_the_start_and_while_it_runs() {
+    let link = Link::new();
+    let foreseen = || {
+        let foresee = || Bridge::foresee(&kept()).expect("the interfaces are there");
+        link.middle.run(foresee).join("; ")
+    };
+    assert_eq!(
+        foreseen(),
+        "fail open: possible, a kernel bridge takes over"
+    );
+    looked_after(&link, kept(), |remote, heard| {
+        link.middle.ip("link set b1 mtu 1400");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(said.contains("larger than 1400 bytes"), "{said}");
+        assert!(remote.fail_open().well);
+    });
+    let said = foreseen();
+    assert!(
+        said.contains("kernel bridge `sojourn0` takes over"),
+        "{said}"
+    );
+    assert!(said.contains("`a1` has an MTU of 1500 bytes"), "{said}");
+    link.middle.ip("address add 192.0.2.1/24 dev a1");
+    let said = foreseen();
+    assert!(
+        said.contains("not possible, because `a1` has an IP"),
+        "{said}"
+    );
+}
+
 /// A host on the left that sends with the address of one on the right does not get its frames, and
 /// what is for the nearest bridge reaches the other side.
 #[test]

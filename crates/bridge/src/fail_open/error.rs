@@ -18,6 +18,9 @@ pub enum FailOpenError {
     /// Something that the kernel must have.
     #[error("this kernel has no {0}")]
     Kernel(&'static str),
+    /// It takes rights to find out.
+    #[error("it takes root, or CAP_NET_ADMIN and CAP_BPF, to attach BPF programs")]
+    Unknown,
     /// The interfaces are ports of something else.
     #[error("both interfaces belong to `{0}`, which is no bridge")]
     OtherMaster(String),

@@ -61,10 +61,11 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     /// Looks after it from now on, in the calling thread's network namespace. `tell` gets every
-    /// state that differs from the one before, and what has been mended.
+    /// state that differs from the one before, and a sentence: what it is, what has been mended, or
+    /// that the MTUs differ.
     pub(crate) fn start(
         watched: Watched,
-        tell: impl Fn(&FailOpenState, Option<String>) + Send + 'static,
+        tell: impl Fn(&FailOpenState, String) + Send + 'static,
     ) -> io::Result<Self> {
         let news = connect(NETLINK_ROUTE)?;
         for group in GROUPS {
@@ -76,6 +77,7 @@ impl Monitor {
             links: Links::open()?,
             watched,
             filters: None,
+            mtus: None,
         };
         let rings = Arc::clone(&bell);
         let thread = thread::Builder::new().name("fail open".into());
@@ -104,10 +106,12 @@ struct Looker {
     watched: Watched,
     /// What netfilter said last.
     filters: Option<String>,
+    /// What was said of MTUs last.
+    mtus: Option<String>,
 }
 
 impl Looker {
-    fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, Option<String>)) {
+    fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, String)) {
         let mut quiet = 0;
         let mut last = String::new();
         loop {
@@ -117,10 +121,19 @@ impl Looker {
             let (state, mended) = self.look();
             let has_mended = mended.is_some();
             if state != self.watched.state || mended.as_ref().is_some_and(|it| *it != last) {
-                last = mended.clone().unwrap_or_default();
-                tell(&state, mended);
+                last = mended.unwrap_or_default();
+                let what = match last.as_str() {
+                    "" => state.text.clone(),
+                    mended => format!("{mended}; {}", state.text),
+                };
+                tell(&state, what);
                 self.watched.state = state;
             }
+            let mtus = self.mtus();
+            if let Some(mtus) = mtus.clone().filter(|_| mtus != self.mtus) {
+                tell(&self.watched.state, mtus);
+            }
+            self.mtus = mtus;
             if has_mended && waits(bell, None, RESTS) == Woken::ByBell {
                 return;
             }
@@ -136,6 +149,14 @@ impl Looker {
                 Woken::Not => quiet += 1,
             }
         }
+    }
+
+    /// Whether the interfaces have different MTUs now.
+    fn mtus(&mut self) -> Option<String> {
+        let [left, right] = &self.watched.ports;
+        let mut mtu = |port: &Interface| self.links.link(port.index).ok()?.mtu();
+        let mtus = [mtu(left)?, mtu(right)?];
+        mtus_differ([&left.name, &right.name], mtus)
     }
 
     /// How things are, and what has been mended.
@@ -319,6 +340,22 @@ fn wrong(
 /// Says what is wrong with a user's bridge.
 fn whole(links: &mut Links, place: &Place, ports: [&Interface; 2]) -> Result<(), String> {
     wrong(links, place.index, ports, false)?.map_or(Ok(()), Err)
+}
+
+/// What is lost between interfaces with these MTUs.
+pub(crate) fn mtus_differ(names: [&str; 2], mtus: [u32; 2]) -> Option<String> {
+    let small = usize::from(mtus[1] < mtus[0]);
+    let (most, larger) = (mtus[small], mtus[1 - small]);
+    (most != larger).then(|| {
+        format!(
+            "`{}` has an MTU of {larger} bytes and `{}` one of {most}: what is larger than {most} \
+             bytes is lost there (`refused` in the statistics); give both the same \
+             (`ip link set {} mtu {most}`)",
+            names[1 - small],
+            names[small],
+            names[1 - small]
+        )
+    })
 }
 
 /// What is said where no way round is wanted.

@@ -15,7 +15,8 @@ use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Pulses;
 use crate::claim::Claim;
 use crate::fail_open::{
-    FailOpenBridge, FailOpenError, FailOpenState, Monitor, Watched, common_master, in_the_way,
+    FailOpenBridge, FailOpenError, FailOpenState, Monitor, Watched, common_master, foresee,
+    in_the_way, mtus_differ,
 };
 use crate::interface::{Interface, Offloads, OffloadsOff};
 use crate::port::{self, PortState};
@@ -63,6 +64,27 @@ impl Bridge {
     /// wanted that cannot do what is asked for.
     pub fn check(config: &BridgeConfig) -> Result<(), BridgeError> {
         Self::interfaces(config).map(drop)
+    }
+
+    /// What will happen to the link when the process dies, and what is odd about the interfaces, a
+    /// sentence each; nothing is touched.
+    ///
+    /// # Errors
+    /// As [`Bridge::check`].
+    pub fn foresee(config: &BridgeConfig) -> Result<Vec<String>, BridgeError> {
+        let (left, right) = Self::interfaces(config)?;
+        let mut told = vec![match config.fail_open {
+            FailOpen::Off => "fail open: off".to_owned(),
+            FailOpen::Prefer | FailOpen::Require => match foresee([&left, &right]) {
+                Ok(who) => format!("fail open: possible, {who} takes over"),
+                Err(why) => format!("fail open: not possible, because {why}"),
+            },
+        }];
+        told.extend(mtus_differ(
+            [&left.name, &right.name],
+            [left.mtu, right.mtu],
+        ));
+        Ok(told)
     }
 
     fn interfaces(config: &BridgeConfig) -> Result<(Interface, Interface), BridgeError> {
@@ -164,12 +186,9 @@ impl Bridge {
             claims: Arc::clone(&self.claims),
         };
         let remote = self.remote.clone();
-        let monitor = Monitor::start(watched, move |state, mended| {
+        let monitor = Monitor::start(watched, move |state, text| {
             remote.set_fail_open(state.clone());
-            tell(match mended {
-                Some(mended) => format!("{mended}; {}", state.text),
-                None => state.text.clone(),
-            });
+            tell(text);
         });
         self.monitor = Some(monitor.doing("look after the kernel bridge")?);
         Ok(())

@@ -16,8 +16,8 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// Reads `100.64.0.1`, `100.64.0.0/24`, `2001:db8::/56`; and whether bits behind the prefix
-    /// were set.
+    /// Reads `100.64.0.1`, `100.64.0.0/24`, `2001:db8::/56`, `::ffff:100.64.0.1`; and whether bits
+    /// behind the prefix were set.
     pub(super) fn parse(text: &str) -> Option<(Self, bool)> {
         let (address, len) = match text.split_once('/') {
             Some((address, len)) => (address, Some(len)),
@@ -28,6 +28,11 @@ impl Prefix {
         let len = match len {
             Some(len) => len.trim().parse().ok().filter(|len| *len <= longest)?,
             None => longest,
+        };
+        // No packet bears an IPv4 address in the form of IPv6 (RFC 4291, 2.5.5.2).
+        let (address, len) = match address.to_canonical() {
+            IpAddr::V4(inner) if longest == 128 && len >= 96 => (inner.into(), len - 96),
+            _ => (address, len),
         };
         let first = match address {
             IpAddr::V4(address) => {

@@ -324,3 +324,18 @@ proptest::proptest! {
         let _ = libreqos(DEVICES, &text);
     }
 }
+
+/// `::ffff:10.0.0.1` is 10.0.0.1: no frame has it in the other form.
+#[test]
+fn addresses_of_ipv4_in_the_form_of_ipv6_are_those_of_ipv4() {
+    use super::prefix::Prefix;
+    for (text, expected) in [
+        ("::ffff:10.0.0.1", "10.0.0.1/32"),
+        ("::ffff:10.0.0.0/120", "10.0.0.0/24"),
+        ("::ffff:0:0/64", "::/64"),
+        ("2001:db8::1", "2001:db8::1/128"),
+    ] {
+        let (prefix, _) = Prefix::parse(text).expect(text);
+        assert_eq!(prefix.to_string(), expected);
+    }
+}
