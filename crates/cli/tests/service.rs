@@ -212,8 +212,8 @@ fn what_root_has_left_is_not_nobodys() {
     let output = link.middle.run(|| command.output()).unwrap();
     assert_eq!(output.status.code(), Some(1));
     let expected = format!(
-        "sojourn: `a1` bears the claim {} of user 0; `sojourn bridge --restore` as that user \
-         undoes what was left there\n",
+        "sojourn: `a1` bears the claim {} of user 0; `bridge --restore` as that user undoes \
+         what was left there\n",
         claim.display()
     );
     assert_eq!(String::from_utf8_lossy(&output.stderr), expected);

@@ -3,6 +3,7 @@
 mod args;
 mod output;
 
+use crate::name::{line, say};
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use args::PairArgs;
@@ -80,7 +81,7 @@ impl Outside {
     /// Takes lines for whoever looks after the bridge.
     fn log(&self) -> Log {
         let write = self.errors.writer();
-        Arc::new(move |text| write(format!("sojourn: {text}\n")))
+        Arc::new(move |text| write(line(text)))
     }
 
     /// Does what signals ask for, to the end of the process.
@@ -165,7 +166,7 @@ fn tell(error: &BridgeError, path: Option<&Path>, who: &str) {
             let message = error.to_string();
             eprint!("{}", BridgeFile::complaint(file, interface, &message));
         }
-        _ => eprintln!("sojourn: {who}{error}"),
+        _ => say(format_args!("{who}{error}")),
     }
 }
 
@@ -294,11 +295,11 @@ fn finish(
         let path = path.display();
         if lost > 0 {
             let what = "frames were left out, the disk was too slow";
-            told.push(format!("sojourn: {path}: {lost} {what}\n"));
+            told.push(line(format_args!("{path}: {lost} {what}")));
         }
         // It was told when it happened; the bridge has ended as it was asked to.
         if let Err(error) = result {
-            told.push(format!("sojourn: {error}\n"));
+            told.push(line(error));
         }
     }
     let is_read = outside.errors.finish(told.concat());

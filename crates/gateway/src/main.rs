@@ -62,6 +62,7 @@ fn program() -> Command {
 }
 
 fn main() -> ExitCode {
+    gateway::set_name("sojourn-bridge");
     let read = Program::from_arg_matches(&program().get_matches());
     gateway::exit(match read.unwrap_or_else(|error| error.exit()).command {
         Commands::Bridge(args) => gateway::bridge(&args),

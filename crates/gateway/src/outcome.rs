@@ -1,5 +1,6 @@
 //! How a command ends: its exit status, and what it says.
 
+use crate::name::say;
 use anyhow::Context as _;
 use sojourn_text::Problems;
 use std::io::{ErrorKind, Write as _};
@@ -60,8 +61,7 @@ pub fn exit(result: anyhow::Result<u8>) -> ExitCode {
             if let Some(problems) = error.downcast_ref() {
                 return ExitCode::from(refuse(problems));
             }
-            // Whoever would read it may be gone.
-            let _ = writeln!(std::io::stderr(), "sojourn: {error:#}");
+            say(format_args!("{error:#}"));
             let wrong = error.is::<WrongInput>();
             ExitCode::from(if wrong { WRONG_INPUT } else { FAILED })
         }

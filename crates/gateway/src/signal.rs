@@ -1,11 +1,11 @@
 //! Signals that end a run.
 
 use crate::INTERRUPTED;
+use crate::name::say;
 use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -19,8 +19,7 @@ pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::clone(&stop);
     on_signal(move || {
         flag.store(true, Ordering::Relaxed);
-        // The terminal may be gone.
-        let _ = writeln!(io::stderr(), "sojourn: stopping");
+        say("stopping");
     })?;
     Ok(stop)
 }

@@ -1,5 +1,6 @@
 //! `sojourn-bridge` as its users start it: what it knows, and how it refuses what is wrong.
 
+use sojourn_bridge::BridgeError;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -55,4 +56,75 @@ fn what_is_wrong_is_named_with_its_place() {
     }
     let output = sojourn_bridge(dir.path(), &["check", "bridge.toml", "--sweep", "a=b"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+/// Messages begin with this program's name, and name none of the full program's commands.
+#[test]
+fn messages_are_this_programs() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, status) in [
+        (&["bridge", "no-left", "no-right"][..], 2),
+        (&["bridge", "no-left", "no-right", "--up", "pye"], 2),
+        (&["ctl", "--socket", "none", "stats"], 1),
+        (&["top"], 2),
+        (&["man", "/dev/null/man"], 2),
+    ] {
+        let output = sojourn_bridge(dir.path(), words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+        assert!(said.starts_with("sojourn-bridge: "), "{words:?}: {said}");
+        assert!(!said.contains("`sojourn "), "{words:?}: {said}");
+    }
+    // What queues are taken for is said before anything is opened.
+    let words = ["bridge", "no-left", "no-right", "--tc", "--up", "pie"];
+    let said = text(&sojourn_bridge(dir.path(), &words).stderr);
+    let lines: Vec<_> = said.lines().collect();
+    let are_named = lines
+        .iter()
+        .all(|line| line.starts_with("sojourn-bridge: "));
+    assert!(lines.len() > 1 && are_named, "{said}");
+    for schema in ["bridge", "subscribers"] {
+        let output = sojourn_bridge(dir.path(), &["check", &format!("--schema={schema}")]);
+        let said = text(&output.stdout);
+        assert!(said.contains("docs/disciplines.md"), "{said}");
+        assert!(!said.contains("`sojourn "), "{said}");
+    }
+}
+
+/// The crates below do not know which of the two programs runs, and name the command alone.
+#[test]
+fn the_claim_of_another_user_names_the_command_that_undoes_it() {
+    let error = BridgeError::ClaimOfOther {
+        interface: "a1".into(),
+        claim: "/run/sojourn/a1".into(),
+        user: 7,
+    };
+    let expected = "`a1` bears the claim /run/sojourn/a1 of user 7; `bridge --restore` as that \
+                    user undoes what was left there";
+    assert_eq!(error.to_string(), expected);
+}
+
+/// A message that names the full program, or a command of its, stands nowhere that both programs share.
+#[test]
+fn no_shared_message_names_the_full_program() {
+    const SHARED: [&str; 6] = ["bridge", "capture", "gateway", "line", "service", "text"];
+    let mut looked = 0;
+    for source in sojourn_tidy::sources(&sojourn_tidy::root()) {
+        let is_shared = source.crate_name().is_some_and(|it| SHARED.contains(&it));
+        if !is_shared || !source.is_rust() || source.is_test_code() {
+            continue;
+        }
+        looked += 1;
+        for line in source
+            .text
+            .lines()
+            .filter(|line| !line.trim().starts_with("//"))
+        {
+            let names = ["\"sojourn: ", "`sojourn "]
+                .iter()
+                .any(|name| line.contains(name));
+            assert!(!names, "{}: {line}", source.path);
+        }
+    }
+    assert!(looked > 50, "{looked}");
 }

@@ -90,7 +90,7 @@ table! {
     pub(crate) struct BridgeTable {
         /// `1`: the version of this format.
         version: Version,
-        /// Path of the Unix socket at which `sojourn ctl` asks. Default: none.
+        /// Path of the Unix socket at which `ctl` asks. Default: none.
         control: Option<String>,
         /// Group that may open the socket too. Default: none, its owner alone may.
         control_group: Option<Group>,

@@ -152,8 +152,8 @@ quantity!(Length(f64): Copy, "length", {
     "examples": ["25m", "1.2km"],
 });
 quantity!(Queue(QueueWords), "qdisc", {
-    "description": "A queue discipline in tc's words, with tc's units and defaults; \
-                    `sojourn qdisc list` shows all. Its `limit` may also be a time, what the link \
+    "description": "A queue discipline in tc's words, with tc's units and defaults: \
+                    one of docs/disciplines.md. Its `limit` may also be a time, what the link \
                     sends in it, or a number of bandwidth-delay products.",
     "type": "string",
     "examples": ["pfifo limit 490", "fq_codel", "pie target 20ms ecn", "pfifo limit 2bdp"],

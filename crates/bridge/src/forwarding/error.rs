@@ -47,8 +47,8 @@ pub enum BridgeError {
     },
     /// Another user's bridge was killed and has left its claim.
     #[error(
-        "`{interface}` bears the claim {} of user {user}; `sojourn bridge --restore` as that user \
-         undoes what was left there",
+        "`{interface}` bears the claim {} of user {user}; `bridge --restore` as that user undoes \
+         what was left there",
         .claim.display()
     )]
     ClaimOfOther {

@@ -1,6 +1,7 @@
 //! The command line's pair of interfaces, as a bridge's file would ask for it.
 
 use crate::WrongInput;
+use crate::name::say;
 use clap::{Args, ValueEnum};
 use sojourn_bridge::{FailOpen, PortChoice};
 use sojourn_capture::SNAP_LEN;
@@ -194,9 +195,9 @@ fn queue(option: &str, text: &str, as_tc: bool) -> Result<Entrance, WrongInput> 
         WrongInput(format!("{option}: {}", pretty.trim_end()))
     })?;
     if as_tc {
-        eprintln!("sojourn: {option} is taken for: {}", taken.queue);
+        say(format_args!("{option} is taken for: {}", taken.queue));
         for note in &taken.notes {
-            eprintln!("sojourn: {option}: {note}");
+            say(format_args!("{option}: {note}"));
         }
     }
     Ok(taken.queue)

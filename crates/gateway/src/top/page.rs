@@ -2,6 +2,7 @@
 
 use super::sample::{Flow, Pace, State, Way};
 use super::view::View;
+use crate::name::name;
 use ratatui::Frame;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
@@ -48,7 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &mut View) {
 /// Which pair, and of when.
 fn title(view: &View, width: usize) -> Line<'static> {
     let (pair, pairs) = (view.pair(), view.last().pairs.len());
-    let mut text = format!("sojourn top  {}", pair.name);
+    let mut text = format!("{} top  {}", name(), pair.name);
     if let State::Running(running) = &pair.state {
         let _ = write!(text, "  {} <-> {}", running.left, running.right);
     }
