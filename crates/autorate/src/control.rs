@@ -101,6 +101,15 @@ struct Queue {
     worked_off: Span,
 }
 
+/// The steps that a queue delays.
+#[derive(Clone, Copy, Debug)]
+struct Delayed {
+    /// Their number.
+    steps: usize,
+    /// Their mean delay.
+    mean: Span,
+}
+
 /// A time without load in either direction.
 #[derive(Clone, Copy, Debug)]
 struct Unused {
@@ -168,7 +177,7 @@ impl Autorate {
         let used = share(load.sent, self.rate);
         self.learn_unused(used.max(load.other) < IDLE, delay, now);
         let why = match self.look_for_queue(used.max(load.other), passed, delay) {
-            Some(seen) => self.answer(seen, used, load, now),
+            Some(delayed) => self.answer(delayed, used, load, now),
             None => self.without_queue(used, delay, now),
         };
         let (to, why) = why?;
@@ -220,12 +229,7 @@ impl Autorate {
     }
 
     /// Whether there is a queue: the delayed steps and their mean delay.
-    fn look_for_queue(
-        &mut self,
-        used: f64,
-        passed: Span,
-        delay: Option<Span>,
-    ) -> Option<(usize, Span)> {
+    fn look_for_queue(&mut self, used: f64, passed: Span, delay: Option<Span>) -> Option<Delayed> {
         let threshold = self.threshold();
         if delay.is_some_and(|delay| delay <= threshold) || used < IDLE {
             self.queue = None;
@@ -235,14 +239,14 @@ impl Autorate {
             queue.worked_off += passed.mul_f64(less.max(0.0));
         }
         let delayed = self.window.iter().filter(|delay| *delay > threshold);
-        let (count, mean) = mean(delayed);
-        (count >= DELAYED && used >= IDLE).then_some((count, mean))
+        let (steps, mean) = mean(delayed);
+        (steps >= DELAYED && used >= IDLE).then_some(Delayed { steps, mean })
     }
 
     /// What is done about a queue.
     fn answer(
         &mut self,
-        (delayed, delay): (usize, Span),
+        delayed: Delayed,
         used: f64,
         load: Load,
         now: Time,
@@ -275,13 +279,13 @@ impl Autorate {
             return None; // it becomes shorter
         }
         let [first, most] = CUT;
-        let excess = between(delay, self.threshold(), self.threshold() * 2);
+        let excess = between(delayed.mean, self.threshold(), self.threshold() * 2);
         self.link = Some(link);
         let to = link.as_bps() as f64 * (first - excess * (first - most));
         let to = Rate::from_bps_f64(to.max(self.rate.as_bps() as f64 / 2.0));
         let why = Why::Queue {
-            delay,
-            delayed: delayed as u32,
+            delay: delayed.mean,
+            delayed: delayed.steps as u32,
             of,
             load: used,
         };

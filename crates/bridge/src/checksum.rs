@@ -22,7 +22,8 @@ pub(crate) fn partial(head: &[u8], parsed: &Parsed) -> Option<Partial> {
     let field = u16::from_ne_bytes(*head.get(at..)?.first_chunk()?);
     // In UDP over IPv4 zero says that there is none; the sum of a pseudo-header is never zero.
     let sum = pseudo_header(head, parsed)?;
-    (field != 0 && (field == sum || [field, sum] == [0xffff, 0])).then_some((start, offset))
+    (field != 0 && (field == sum || [field, sum] == [0xffff, 0]))
+        .then_some(Partial { start, offset })
 }
 
 /// The sum of addresses, protocol and length (RFC 9293 section 3.1, RFC 8200 section 8.1).
@@ -44,9 +45,9 @@ fn pseudo_header(head: &[u8], parsed: &Parsed) -> Option<u16> {
 }
 
 /// Puts the checksum of everything from `start` on, in which the partial one counts, in its place.
-pub(crate) fn finish(frame: &mut [u8], (start, offset): Partial) {
-    let start = usize::from(start);
-    let Some((covered, at)) = frame.get_mut(start..).zip(Some(usize::from(offset))) else {
+pub(crate) fn finish(frame: &mut [u8], partial: Partial) {
+    let at = usize::from(partial.offset);
+    let Some(covered) = frame.get_mut(usize::from(partial.start)..) else {
         return;
     };
     // Zero would say that there is none (RFC 768).
@@ -100,8 +101,20 @@ mod tests {
     fn a_partial_checksum_is_seen_and_finished() {
         let mut frame = datagram(0x141f);
         let found = partial(&frame, &parse(&frame));
-        assert_eq!(found, Some((34, 6)));
-        finish(&mut frame, (34, 6));
+        assert_eq!(
+            found,
+            Some(Partial {
+                start: 34,
+                offset: 6
+            })
+        );
+        finish(
+            &mut frame,
+            Partial {
+                start: 34,
+                offset: 6,
+            },
+        );
         assert_eq!(frame, datagram(0x2768));
         assert_eq!(partial(&frame, &parse(&frame)), None);
     }
@@ -127,9 +140,21 @@ mod tests {
         frame[16..18].copy_from_slice(&30_u16.to_be_bytes());
         frame[38..40].copy_from_slice(&10_u16.to_be_bytes());
         frame[42..44].copy_from_slice(&0xd7ae_u16.to_be_bytes());
-        assert_eq!(partial(&frame, &parse(&frame)), Some((34, 6)));
+        assert_eq!(
+            partial(&frame, &parse(&frame)),
+            Some(Partial {
+                start: 34,
+                offset: 6
+            })
+        );
         let before = frame.clone();
-        finish(&mut frame, (34, 6));
+        finish(
+            &mut frame,
+            Partial {
+                start: 34,
+                offset: 6,
+            },
+        );
         assert_eq!(frame, before);
     }
 }

@@ -293,7 +293,7 @@ impl<'a> Side<'a> {
         if let Some(stop) = flow.stop.filter(|_| first || flow.app.kind().has_messages) {
             self.due.insert((stop, Due::Stop(index)));
         }
-        let mut end = End::new(flow, at, (first, peer), socket);
+        let mut end = End::new(flow, at, first, peer, socket);
         end.received = self.duplicates.then(Box::default);
         self.ends.push(end);
         self.settle(index)

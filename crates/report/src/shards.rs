@@ -16,6 +16,13 @@ pub struct Joined {
     pub runs: Vec<Finished>,
 }
 
+/// A folder of results, which holds one shard.
+struct Part<'a> {
+    dir: &'a Path,
+    info: ScenarioInfo,
+    shard: Shard,
+}
+
 /// Reads the folders of all shards of a scenario's runs, in any order, and puts their runs in the
 /// scenario's.
 ///
@@ -24,13 +31,18 @@ pub struct Joined {
 /// the same division, when one is there twice or not at all, or lacks runs. Nothing is left out.
 pub fn join(dirs: &[PathBuf]) -> Result<Joined, ReportError> {
     let mut shards = BTreeMap::new();
-    let mut first: Option<(&Path, ScenarioInfo, Shard)> = None;
+    let mut first: Option<Part<'_>> = None;
     for dir in dirs {
         let held = Folder::open(dir)?;
         let shard = shard(dir, &held)?;
+        let part = Part {
+            dir,
+            info: held.info.clone(),
+            shard,
+        };
         match &first {
-            None => first = Some((dir, held.info.clone(), shard)),
-            Some((other, info, of)) => same_whole((dir, &held.info, shard), (other, info, *of))?,
+            None => first = Some(part),
+            Some(other) => same_whole(&part, other)?,
         }
         if let Some((other, _)) = shards.insert(shard.number, (dir, held)) {
             return mixed(format!(
@@ -42,7 +54,12 @@ pub fn join(dirs: &[PathBuf]) -> Result<Joined, ReportError> {
             ));
         }
     }
-    let Some((_, mut info, whole)) = first else {
+    let Some(Part {
+        mut info,
+        shard: whole,
+        ..
+    }) = first
+    else {
         return mixed("no folder to read was named".to_owned());
     };
     let missing = (1..=whole.of)
@@ -85,20 +102,18 @@ fn shard(dir: &Path, held: &Folder) -> Result<Shard, ReportError> {
 }
 
 /// Whether two shards are of the same runs.
-fn same_whole(
-    (dir, info, shard): (&Path, &ScenarioInfo, Shard),
-    (other, whole, of): (&Path, &ScenarioInfo, Shard),
-) -> Result<(), ReportError> {
-    let (dir, other) = (dir.display(), other.display());
-    if info.name != whole.name || info.source != whole.source {
+fn same_whole(part: &Part<'_>, first: &Part<'_>) -> Result<(), ReportError> {
+    let (dir, other) = (part.dir.display(), first.dir.display());
+    if part.info.name != first.info.name || part.info.source != first.info.source {
         return mixed(format!(
             "{dir} and {other} hold shards of different scenarios, or of different texts of one"
         ));
     }
-    if (shard.of, shard.runs) != (of.of, of.runs) {
+    let [of, whole] = [part.shard, first.shard];
+    if (of.of, of.runs) != (whole.of, whole.runs) {
         return mixed(format!(
             "{dir} is one of {} shards of {} runs, {other} one of {} of {}",
-            shard.of, shard.runs, of.of, of.runs
+            of.of, of.runs, whole.of, whole.runs
         ));
     }
     Ok(())

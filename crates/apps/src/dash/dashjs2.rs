@@ -21,7 +21,7 @@
 
 use super::manifest::{ChunkName, Manifest};
 use super::player::Viewing;
-use super::playout::Playout;
+use super::playout::{Fetched, Playout};
 use super::server::HEAD;
 use crate::{App, Input, Message, Port};
 use alloc::vec::Vec;
@@ -266,10 +266,13 @@ impl Player {
     /// The next chunk goes into the buffer.
     fn append(&mut self, representation: usize, took: Span, now: Time, port: &mut dyn Port) {
         let manifest = &self.viewing.manifest;
-        let size = manifest.size(representation, self.number).unwrap_or(0);
-        let rate = manifest.rates()[representation];
-        let chunk = manifest.chunk();
-        self.playout.add(chunk, rate, (size, took), port);
+        let chunk = Fetched {
+            length: manifest.chunk(),
+            rate: manifest.rates()[representation],
+            bytes: manifest.size(representation, self.number).unwrap_or(0),
+            took,
+        };
+        self.playout.add(&chunk, port);
         self.number += 1;
         self.look(now, port);
     }

@@ -6,7 +6,7 @@
 
 use super::bola::Bola;
 use super::manifest::{ChunkName, Manifest};
-use super::playout::Playout;
+use super::playout::{Fetched, Playout};
 use super::throughput::Estimate;
 use crate::{App, Input, Message, Port};
 use alloc::sync::Arc;
@@ -181,7 +181,13 @@ impl Player {
         }
         self.number += 1;
         let rate = manifest.rates()[index];
-        self.playout.add(manifest.chunk(), rate, (size, took), port);
+        let chunk = Fetched {
+            length: manifest.chunk(),
+            rate,
+            bytes: size,
+            took,
+        };
+        self.playout.add(&chunk, port);
     }
 
     /// Sets the timer to whatever comes first.

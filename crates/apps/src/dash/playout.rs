@@ -15,6 +15,18 @@ const STALL_COST: f64 = 3000.0;
 /// How often a stall is looked at, so that the end of a run does not hide it.
 const STALL_STEP: Span = Span::from_millis(500);
 
+/// A chunk of video that was fetched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetched {
+    /// How long it plays.
+    pub(super) length: Span,
+    /// The nominal rate of its representation.
+    pub(super) rate: Rate,
+    pub(super) bytes: u32,
+    /// Time from the request to the last byte.
+    pub(super) took: Span,
+}
+
 /// A player's buffer and its picture.
 #[derive(Clone, Debug)]
 pub(super) struct Playout {
@@ -73,25 +85,22 @@ impl Playout {
         }
     }
 
-    /// A chunk of length `chunk` at a nominal `rate` is there. Its `bytes` took `took`, from the
-    /// request to the last one.
-    pub(super) fn add(
-        &mut self,
-        chunk: Span,
-        rate: Rate,
-        (bytes, took): (u32, Span),
-        port: &mut dyn Port,
-    ) {
-        if bytes > 0 && !took.is_zero() {
-            let kbps = f64::from(bytes) * 8.0 / took.as_secs_f64() / 1e3;
+    /// A chunk is there.
+    pub(super) fn add(&mut self, chunk: &Fetched, port: &mut dyn Port) {
+        if chunk.bytes > 0 && !chunk.took.is_zero() {
+            let kbps = f64::from(chunk.bytes) * 8.0 / chunk.took.as_secs_f64() / 1e3;
             port.observe(Metric::AchievedKbps, kbps);
         }
-        self.buffer += chunk;
-        let enough = if self.began { chunk } else { self.prefill };
+        self.buffer += chunk.length;
+        let enough = if self.began {
+            chunk.length
+        } else {
+            self.prefill
+        };
         if !self.playing && self.buffer >= enough {
             (self.playing, self.began) = (true, true);
         }
-        self.judge(rate, port);
+        self.judge(chunk.rate, port);
         port.observe(Metric::BufferS, self.buffer.as_secs_f64());
     }
 

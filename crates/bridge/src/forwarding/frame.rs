@@ -263,17 +263,20 @@ impl Frame {
     }
 
     /// Its checksum is partial.
-    pub(crate) fn leave_checksum(&mut self, (start, offset): Partial) {
+    pub(crate) fn leave_checksum(&mut self, partial: Partial) {
         let vnet = &mut self.0.vnet;
         vnet.flags |= VnetHeader::NEEDS_CSUM;
-        (vnet.csum_start, vnet.csum_offset) = (start, offset);
+        (vnet.csum_start, vnet.csum_offset) = (partial.start, partial.offset);
     }
 
     /// Its checksum, if that is partial.
     pub(crate) fn partial_checksum(&self) -> Option<Partial> {
         let vnet = self.vnet();
         let is_partial = vnet.flags & VnetHeader::NEEDS_CSUM != 0;
-        is_partial.then_some((vnet.csum_start, vnet.csum_offset))
+        is_partial.then_some(Partial {
+            start: vnet.csum_start,
+            offset: vnet.csum_offset,
+        })
     }
 }
 

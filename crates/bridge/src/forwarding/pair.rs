@@ -148,9 +148,15 @@ impl Bridge {
         remote.set_fail_open(way_round.state());
         let workers = engines.into_iter().zip(inboxes).enumerate();
         let workers = workers.map(|(number, (engine, inbox))| {
-            let seen = (names.clone(), port_state.clone());
-            let told = (inbox, Arc::clone(&pulses));
-            Worker::new(number, config.clone(), engine, seen, told)
+            Worker::new(
+                number,
+                config.clone(),
+                engine,
+                names.clone(),
+                port_state.clone(),
+                inbox,
+                Arc::clone(&pulses),
+            )
         });
         Ok(Self {
             workers: workers.collect(),

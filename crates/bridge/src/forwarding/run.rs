@@ -68,8 +68,10 @@ impl Worker {
         number: usize,
         config: BridgeConfig,
         engine: Engine<Port>,
-        (names, port_state): ([String; 2], PortState),
-        (inbox, pulses): (Inbox, Arc<Pulses>),
+        names: [String; 2],
+        port_state: PortState,
+        inbox: Inbox,
+        pulses: Arc<Pulses>,
     ) -> Self {
         Self {
             number,

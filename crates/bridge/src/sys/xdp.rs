@@ -45,8 +45,15 @@ struct Descriptor {
     options: u32,
 }
 
-/// A partial checksum: where its sum begins in the frame, and where it stands from there on.
-pub(crate) type Partial = (u16, u16);
+/// A checksum of which the stack has left the rest to the card: what stands in its place is the
+/// pseudo-header's sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Partial {
+    /// Where in the frame the bytes begin that it covers.
+    pub(crate) start: u16,
+    /// Where it stands from there on.
+    pub(crate) offset: u16,
+}
 
 /// What the sockets of a bridge have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,27 +305,27 @@ impl XdpSocket {
         self.tx.has_room()
     }
 
-    /// Puts the `len` bytes from `start` on among those to be sent, where there is room. `start` is
+    /// Puts the `len` bytes from `at` on among those to be sent, where there is room. `at` is
     /// at least [`SEND_AT`].
     pub(crate) fn put(
         &mut self,
         mut chunk: Chunk,
-        start: usize,
+        at: usize,
         len: usize,
         partial: Option<Partial>,
     ) {
-        let (before, frame) = chunk.bytes_mut().split_at_mut(start);
+        let (before, frame) = chunk.bytes_mut().split_at_mut(at);
         let left_over = partial.filter(|_| self.finishes);
-        if let Some((sum, offset)) = left_over {
-            let metadata = &mut before[start - TX_METADATA..];
+        if let Some(Partial { start, offset }) = left_over {
+            let metadata = &mut before[at - TX_METADATA..];
             metadata[..8].copy_from_slice(&XDP_TXMD_FLAGS_CHECKSUM.to_ne_bytes());
-            metadata[8..10].copy_from_slice(&sum.to_ne_bytes());
+            metadata[8..10].copy_from_slice(&start.to_ne_bytes());
             metadata[10..12].copy_from_slice(&offset.to_ne_bytes());
         } else if let Some(partial) = partial {
             checksum::finish(&mut frame[..len], partial);
         }
         self.tx.put(Descriptor {
-            address: chunk.lend_frame(start),
+            address: chunk.lend_frame(at),
             len: len as u32,
             options: left_over.map_or(0, |_| XDP_TX_METADATA),
         });

@@ -120,7 +120,8 @@ impl End {
     pub(super) fn new(
         flow: &sojourn_world::Flow,
         at: Ends,
-        (first, peer): (bool, SocketAddrV4),
+        is_first: bool,
+        peer: SocketAddrV4,
         socket: Socket,
     ) -> Self {
         let (stream, quick_ack, paces) = match flow.transport {
@@ -144,7 +145,7 @@ impl End {
             received: None,
             io: Io {
                 socket,
-                is_first: first,
+                is_first,
                 stream,
                 quick_ack,
                 paces,
