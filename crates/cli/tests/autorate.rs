@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::process::{bridge, ctl};
+use common::process::{bridge, ctl, told};
 use common::rig::{Link, Net, StopOnDrop, available, measured};
 use rustix::net::sockopt;
 use std::fs;
@@ -134,12 +134,6 @@ impl Probe {
 fn quantile(times: &[f64], share: f64) -> f64 {
     assert!(times.len() > 40, "{} answers", times.len());
     times[((times.len() - 1) as f64 * share) as usize]
-}
-
-fn told(dir: &Path, words: &str) -> String {
-    let (code, said) = ctl(dir, words);
-    assert_eq!(code, Some(0), "{words}: {said}");
-    said
 }
 
 /// A bridge of 10 ms each way, with these words for the way up.

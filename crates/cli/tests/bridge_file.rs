@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::process::{bridge, ctl, program};
-use common::rig::{Link, available, exchange, lost_but_not_doubled, numbered};
+use common::process::{bridge, ctl, ground, program, told};
+use common::rig::{exchange, lost_but_not_doubled, numbered};
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -27,13 +27,6 @@ fn wan(keys: &str) -> String {
 /// The pair of the second.
 const DSL: &str = "[[pair]]\nname = \"dsl\"\nleft = \"a2\"\nright = \"b2\"\n";
 
-/// Asks, and is answered.
-fn told(dir: &Path, words: &str) -> String {
-    let (code, said) = ctl(dir, words);
-    assert_eq!(code, Some(0), "{words}: {said}");
-    said
-}
-
 /// Asks, and is refused.
 fn refused(dir: &Path, words: &str) -> String {
     let (code, said) = ctl(dir, words);
@@ -43,12 +36,8 @@ fn refused(dir: &Path, words: &str) -> String {
 
 #[test]
 fn several_pairs_are_one_process() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let other = link.beside();
     write(
         dir,
@@ -98,12 +87,8 @@ fn several_pairs_are_one_process() {
 
 #[test]
 fn a_reload_loses_nothing() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     // A machine that gives the bridge no processor for a while loses nothing either.
     let calm = "fail_open = \"off\"\nstale = \"20s\"";
     let files = [
@@ -177,12 +162,8 @@ fn remembered(dir: &Path) {
 
 #[test]
 fn a_wrong_file_changes_nothing() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let good = wan("qdisc = \"fq_codel\"\nrate = \"20mbit\"");
     write(dir, &good);
     let process = bridge(&link, "--config bridge.toml", dir);

@@ -3,14 +3,14 @@
 
 mod common;
 
-use common::process::{Running, bridge, program};
+use common::process::{Running, bridge, program, wait_for};
 use common::rig::{Link, Net, available, devices, exchange, lost_but_not_doubled, numbered};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is killed.
 const SCENARIO: &str = r#"
@@ -157,15 +157,6 @@ fn foreign_namespaces(pid: u32) -> BTreeSet<(PathBuf, String)> {
         .filter_map(of)
         .filter(|(namespace, _)| *namespace != own)
         .collect()
-}
-
-#[expect(clippy::disallowed_methods, reason = "patience is in real time")]
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(30);
-    while !done() {
-        assert!(Instant::now() < patience, "{what} did not happen");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// A cable from a namespace of ours into each of the child's is gone when, and only when, the

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{SMALL, sojourn};
+use common::{SMALL, good, run};
 use serde_json::Value;
 use sojourn_report::unpack;
 use std::fs;
@@ -76,13 +76,6 @@ fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("there is a folder for temporary files");
     fs::write(dir.path().join("small.toml"), scenario()).expect("it can be written");
     dir
-}
-
-fn good(words: &str, dir: &Path) {
-    let words: Vec<&str> = words.split(' ').collect();
-    let output = sojourn(&words, dir);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{words:?}: {told}");
 }
 
 /// The runs that are kept in a folder without results.
@@ -175,6 +168,16 @@ fn assert_same_results(a: &Path, b: &Path) {
     assert_eq!(without_cost(a), without_cost(b));
 }
 
+/// A file of what was kept in `out` is damaged: that run alone is made again.
+fn goes_on_without_one(words: &str, dir: &Path, before: &[Times]) {
+    let out = dir.join("out");
+    fs::write(kept(&out).first().expect("one"), "half").expect("it can be written");
+    good(&format!("{words} --resume"), dir);
+    let after = times(&out);
+    let same = before.iter().filter(|run| after.contains(run)).count();
+    assert_eq!(same, before.len() - 1);
+}
+
 #[test]
 fn what_a_killed_run_has_finished_is_kept() {
     let dir = folder();
@@ -182,12 +185,7 @@ fn what_a_killed_run_has_finished_is_kept() {
     good("run small.toml --quiet --seeds 40 --out whole", dir);
     let words = "run small.toml --quiet --seeds 40 --jobs 2 --out out";
     let before = kill(words, dir, "out");
-    // A file that is damaged is run again.
-    fs::write(kept(&dir.join("out")).first().expect("one"), "half").expect("it can be written");
-    good(&format!("{words} --resume"), dir);
-    let after = times(&dir.join("out"));
-    let same = before.iter().filter(|run| after.contains(run)).count();
-    assert_eq!(same, before.len() - 1);
+    goes_on_without_one(words, dir, &before);
     assert_same(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.
     let words = words.replace("out out", "out again");
@@ -231,11 +229,7 @@ fn a_killed_study_goes_on() {
     let words = "reproduce . --quiet --seeds 20 --jobs 2 --out out";
     // Of the second setting alone: what is kept is known by its setting.
     let before = kill(&format!("{words} --claims F1"), dir, "out");
-    fs::write(kept(&dir.join("out")).first().expect("one"), "half").expect("it can be written");
-    good(&format!("{words} --resume"), dir);
-    let after = times(&dir.join("out"));
-    let same = before.iter().filter(|run| after.contains(run)).count();
-    assert_eq!(same, before.len() - 1);
+    goes_on_without_one(words, dir, &before);
     assert_same_study(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.
     good(words, dir);
@@ -264,7 +258,7 @@ fn a_finished_study_is_run_on() {
     assert_eq!(same, 10);
     good("run small.toml --quiet --out scenario", dir);
     let words = "reproduce . --quiet --out scenario --overwrite --resume";
-    let output = sojourn(&words.split(' ').collect::<Vec<_>>(), dir);
+    let output = run(words, dir);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("holds no results of study `small`"), "{told}");

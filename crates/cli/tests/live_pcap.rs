@@ -5,8 +5,8 @@
 
 mod common;
 
-use common::process::{Running, bridge, ctl, program};
-use common::rig::{Link, OURS, Raw, available, exchange, frame};
+use common::process::{Running, bridge, ctl, ground, program, wait_for};
+use common::rig::{OURS, Raw, available, exchange, frame};
 use common::{sojourn, tshark};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -125,11 +125,7 @@ fn a_live_run_s_captures_are_whole_and_give_its_round_trips() {
 
 #[test]
 fn a_bridge_s_capture_has_its_ports_as_interfaces() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let words = "a1 b1 --no-fail-open --up-delay 5ms --down-delay 5ms --pcap two.pcapng";
     let bridge = bridge(&link, words, dir.path());
 
@@ -186,7 +182,9 @@ fn capture(dir: &Path, words: &str) -> Running {
     let before = history(dir, "begins");
     let mut command = program(&format!("ctl --socket control capture {words}"), dir);
     let capture = Running::start(command.stdout(Stdio::null()));
-    wait_for(|| history(dir, "begins") > before);
+    wait_for("the capture's beginning", || {
+        history(dir, "begins") > before
+    });
     capture
 }
 
@@ -197,24 +195,9 @@ fn history(dir: &Path, what: &str) -> usize {
     said.matches(&format!("a capture {what}")).count()
 }
 
-/// Waits until something holds; for ten seconds at most.
-fn wait_for(holds: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if holds() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("it does not come");
-}
-
 #[test]
 fn a_running_bridge_is_captured_on_demand() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let words = "a1 b1 --no-fail-open --control control --up-rate 1mbit --up";
     let mut command = program(&format!("bridge {words}"), dir.path());
     let command = command.arg("pfifo limit 10").stdout(Stdio::piped());
@@ -256,7 +239,7 @@ fn a_running_bridge_is_captured_on_demand() {
     let shell = shell.args(["-c", &pipe]).current_dir(dir.path());
     let shell = shell.stdout(Stdio::piped()).stderr(Stdio::null());
     let pipe = shell.spawn().expect("a shell is there");
-    wait_for(|| history(dir.path(), "begins") == 4);
+    wait_for("the beginnings", || history(dir.path(), "begins") == 4);
     exchange(&link);
     let printed = pipe.wait_with_output().unwrap().stdout;
     assert_eq!(String::from_utf8(printed).unwrap().lines().count(), 3);
@@ -269,11 +252,7 @@ fn a_running_bridge_is_captured_on_demand() {
 
 #[test]
 fn so_many_captures_at_once_and_whoever_goes_makes_room() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let bridge = bridge(&link, "a1 b1 --control control", dir.path());
     let mut some: Vec<_> = (0..4)
         .map(|number| capture(dir.path(), &format!("-w {number}.pcapng")))
@@ -284,7 +263,7 @@ fn so_many_captures_at_once_and_whoever_goes_makes_room() {
     assert!(!dir.path().join("more.pcapng").exists());
     // However it goes.
     some.pop().expect("there is one").kill();
-    wait_for(|| history(dir.path(), "ends") == 1);
+    wait_for("the end", || history(dir.path(), "ends") == 1);
     let (_, said) = ctl(dir.path(), "history");
     assert!(said.contains("its reader has gone"), "{said}");
     // A full disk is told at once, by whoever has it.
@@ -296,7 +275,7 @@ fn so_many_captures_at_once_and_whoever_goes_makes_room() {
         error.contains("cannot write /dev/full: No space left"),
         "{error}"
     );
-    wait_for(|| history(dir.path(), "ends") == 2);
+    wait_for("the end", || history(dir.path(), "ends") == 2);
     let (code, said) = ctl(dir.path(), "capture --at in");
     assert!(code == Some(2) && said.contains("up:in"), "{said}");
     bridge.interrupt();
@@ -305,11 +284,7 @@ fn so_many_captures_at_once_and_whoever_goes_makes_room() {
 
 #[test]
 fn a_reader_that_does_not_read_holds_nothing_up() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let bridge = bridge(&link, "a1 b1 --no-fail-open --control control", dir.path());
     let mut client = UnixStream::connect(dir.path().join("control")).unwrap();
     writeln!(client, r#"{{"command":"capture","places":["left"]}}"#).unwrap();
@@ -331,7 +306,7 @@ fn a_reader_that_does_not_read_holds_nothing_up() {
     writeln!(client, "enough").unwrap();
     let mut file = File::create(dir.path().join("late.pcapng")).unwrap();
     std::io::copy(&mut reader, &mut file).unwrap();
-    wait_for(|| history(dir.path(), "ends") == 1);
+    wait_for("the end", || history(dir.path(), "ends") == 1);
     let (_, said) = ctl(dir.path(), "history");
     let ended = said.lines().find(|line| line.contains("a capture ends"));
     let mut words = ended.expect("it has ended").split_whitespace().rev();
@@ -346,12 +321,8 @@ fn a_reader_that_does_not_read_holds_nothing_up() {
 /// nothing.
 #[test]
 fn a_bridge_s_file_begins_and_ends_captures() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let write = |keys: &str| {
         let head = "version = 1\ncontrol = \"control\"\n[[pair]]\nname = \"wan\"\nleft = \"a1\"\n";
         let text = format!("{head}right = \"b1\"\nfail_open = \"off\"\n{keys}\n");

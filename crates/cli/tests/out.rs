@@ -4,10 +4,9 @@
 mod common;
 
 use common::rig::available;
-use common::{SMALL, sojourn};
+use common::{SMALL, good, run};
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 
 /// A folder with `small.toml`, and `other.toml`, which is a scenario of another name.
 fn folder() -> tempfile::TempDir {
@@ -17,20 +16,6 @@ fn folder() -> tempfile::TempDir {
     let other = small.replace("\"small\"", "\"other\"");
     fs::write(dir.path().join("other.toml"), other).expect("it can be written");
     dir
-}
-
-fn run(words: &str, dir: &Path) -> Output {
-    let words: Vec<&str> = words.split(' ').collect();
-    sojourn(&words, dir)
-}
-
-/// What a run that goes well prints on standard output and on standard error.
-fn good(words: &str, dir: &Path) -> (String, String) {
-    let output = run(words, dir);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{words}: {told}");
-    (text(&output.stdout), told)
 }
 
 /// What a command that is refused says.

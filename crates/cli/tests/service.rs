@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::process::{Running, ctl, program};
-use common::rig::{Link, available, exchange};
+use common::process::{Running, ctl, ground, program};
+use common::rig::{Link, exchange};
 use sojourn_bridge::STATE;
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
@@ -50,12 +50,9 @@ fn start(link: &Link, dir: &Path) -> Running {
 
 #[test]
 fn the_manager_hears_what_happens() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let (link, manager) = (Link::new(), manager(dir));
+    let manager = manager(dir);
     let process = start(&link, dir);
     let ready = news(&manager);
     assert!(ready.starts_with("READY=1\nSTATUS=a1 <-> b1"), "{ready}");
@@ -88,12 +85,9 @@ fn the_manager_hears_what_happens() {
 
 #[test]
 fn a_bridge_that_stands_still_gives_no_sign_of_life() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let (link, manager) = (Link::new(), manager(dir));
+    let manager = manager(dir);
     let process = start(&link, dir);
     news(&manager);
     process.signal("STOP");
@@ -176,14 +170,10 @@ fn as_nobody(dir: &Path, link: &Link) -> Command {
 
 #[test]
 fn root_is_not_needed() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
     let file = format!("{FILE}fail_open = \"require\"\n");
     fs::write(dir.join("bridge.toml"), file).unwrap();
-    let link = Link::new();
     let mut command = as_nobody(dir, &link);
     command.args(["bridge", "--config", "bridge.toml"]);
     command.stdout(Stdio::piped());
@@ -199,11 +189,7 @@ fn root_is_not_needed() {
 
 #[test]
 fn what_root_has_left_is_not_nobodys() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let mut command = as_nobody(dir.path(), &link);
     let claim = link.middle.claims().join("a1");
     fs::write(&claim, "{}").unwrap();

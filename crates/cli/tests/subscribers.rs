@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::process::{bridge, ctl};
-use common::rig::{Link, Net, available, exchange, lost_but_not_doubled, numbered};
+use common::process::{bridge, ctl, ground, told};
+use common::rig::{Link, Net, exchange, lost_but_not_doubled, numbered};
 use common::sojourn;
 use std::fs;
 use std::net::UdpSocket;
@@ -36,13 +36,6 @@ fn circuit(name: &str, address: &str, up: &str) -> String {
         "[[circuit]]\nname = \"{name}\"\naddresses = [\"{address}\"]\nparent = \"hill\"\n\
          up = \"{up}\"\ndown = \"90mbit\"\n"
     )
-}
-
-/// Asks, and is answered.
-fn told(dir: &Path, words: &str) -> String {
-    let (code, said) = ctl(dir, words);
-    assert_eq!(code, Some(0), "{words}: {said}");
-    said
 }
 
 /// Thirty datagrams go up, and for the first twenty one comes back.
@@ -88,12 +81,8 @@ fn counts_of_circuits(dir: &Path, link: &Link) {
 
 #[test]
 fn circuits_come_and_go_and_nothing_is_lost() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let write = |name: &str, text: &[&str]| fs::write(dir.join(name), text.concat()).unwrap();
     let told = |words: &str| told(dir, words);
     write("bridge.toml", &[BRIDGE, "subscribers = \"who.toml\"\n"]);
@@ -148,12 +137,8 @@ fn circuits_come_and_go_and_nothing_is_lost() {
 
 #[test]
 fn files_of_libreqos_will_do() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let files = "subscribers = { devices = \"d.csv\", network = \"n.json\" }\nqdisc = \"cake\"\n";
     fs::write(dir.join("bridge.toml"), [BRIDGE, files].concat()).unwrap();
     let network = r#"{"Hill": {"downloadBandwidthMbps": 100, "uploadBandwidthMbps": 50}}"#;
@@ -190,12 +175,8 @@ fn resident(process: u32) -> u64 {
 #[test]
 fn ten_thousand_idle_circuits_take_little() {
     const CIRCUITS: u64 = 10_000;
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let file = |circuits: u64, up: u64| {
         let all = (0..circuits).map(|n| {
             let addresses = format!("100.64.{}.{}", n / 250, n % 250);

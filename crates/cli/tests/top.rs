@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::process::{Running, bridge, ctl, program};
-use common::rig::{Link, StopOnDrop, available};
+use common::process::{Running, bridge, ctl, ground, program};
+use common::rig::{Link, StopOnDrop};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use std::fs::{self, File};
@@ -83,12 +83,8 @@ fn number(row: &Row, name: &str) -> f64 {
 
 #[test]
 fn a_recording_tells_what_flows_did() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let process = bridge(&link, "a1 b1 --control control", dir);
     assert_eq!(ctl(dir, "change up cake bandwidth 10mbit").0, Some(0));
     let (code, text_out) = flooded(&link, || {
@@ -157,19 +153,15 @@ fn who_is_no_bridge_is_not_believed() {
     let (code, error) = top("");
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("no terminal to draw on"), "{error}");
-    let (code, error) = top("--record top.parquet");
-    assert_eq!(code, Some(1), "{error}");
-    assert!(
-        error.contains("no bridge can be asked at socket"),
-        "{error}"
-    );
+    let no_bridge = || {
+        let (code, error) = top("--record top.parquet");
+        assert_eq!(code, Some(1), "{error}");
+        let why = "no bridge can be asked at socket";
+        assert!(error.contains(why), "{error}");
+    };
+    no_bridge();
     fs::write(dir.join("socket"), "a file").unwrap();
-    let (code, error) = top("--record top.parquet");
-    assert_eq!(code, Some(1), "{error}");
-    assert!(
-        error.contains("no bridge can be asked at socket"),
-        "{error}"
-    );
+    no_bridge();
     fs::remove_file(dir.join("socket")).unwrap();
     let listener = UnixListener::bind(dir.join("socket")).unwrap();
     let strangers = [
@@ -235,12 +227,8 @@ const GIVEN_BACK: &str = "\x1b[?1049l";
 
 #[test]
 fn the_terminal_is_given_back_however_it_ends() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let process = bridge(&link, "a1 b1 --control control", dir);
     let mut process = Some(process);
     for end in ["q", "TERM", "HUP", "bridge"] {
@@ -285,12 +273,8 @@ fn the_terminal_is_given_back_however_it_ends() {
 /// As when a connection breaks, or a window is closed. What it has recorded is whole.
 #[test]
 fn it_ends_when_its_terminal_goes() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let process = bridge(&link, "a1 b1 --control control", dir);
     let (mut child, mut output) = on_a_terminal(dir, "--record gone.parquet");
     until(&mut output, TAKEN);
@@ -313,12 +297,8 @@ fn it_ends_when_its_terminal_goes() {
 
 #[test]
 fn a_pair_can_be_named() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let link = Link::new();
     let _other = link.beside();
     let file = "version = 1\ncontrol = \"control\"\n\
                 [[pair]]\nname = \"wan\"\nleft = \"a1\"\nright = \"b1\"\n\

@@ -21,6 +21,21 @@ pub fn sojourn(arguments: &[&str], dir: &Path) -> Output {
         .expect("it starts")
 }
 
+/// Runs the program with these words in a folder.
+pub fn run(words: &str, dir: &Path) -> Output {
+    let words: Vec<&str> = words.split(' ').collect();
+    sojourn(&words, dir)
+}
+
+/// The same, which goes well: what it printed, and what it told.
+pub fn good(words: &str, dir: &Path) -> (String, String) {
+    let output = run(words, dir);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}: {told}");
+    (text(&output.stdout), told)
+}
+
 /// The lines that tshark prints for the packets of a display filter, with all checksums verified.
 pub fn tshark(file: &Path, filter: &str) -> Vec<String> {
     let output = Command::new("tshark")

@@ -1,11 +1,19 @@
 //! The program as a process that goes on beside the test.
 
-use super::rig::Link;
+use super::rig::{Link, available};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
+use tempfile::TempDir;
+
+/// What a test of the bridge stands on: an empty folder, and a link through three namespaces. None
+/// where there may be no namespaces.
+pub fn ground() -> Option<(TempDir, Link)> {
+    let dir = tempfile::tempdir().expect("there is room for a folder");
+    available().then(|| (dir, Link::new()))
+}
 
 /// The program with these arguments, in a folder.
 pub fn program(words: &str, dir: &Path) -> Command {
@@ -103,6 +111,18 @@ pub fn bridge(link: &Link, words: &str, dir: &Path) -> Running {
     running
 }
 
+/// Waits for what comes before long.
+pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let comes = (0..1500).any(|_| {
+        let is_there = done();
+        if !is_there {
+            thread::sleep(Duration::from_millis(20));
+        }
+        is_there
+    });
+    assert!(comes, "not within 30 s: {what}");
+}
+
 /// Asks the bridge at the socket `control` in a folder: the exit status, and what it said.
 pub fn ctl(dir: &Path, words: &str) -> (Option<i32>, String) {
     let output = program(&format!("ctl --socket control {words}"), dir).output();
@@ -110,4 +130,11 @@ pub fn ctl(dir: &Path, words: &str) -> (Option<i32>, String) {
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(text).expect("output is text");
     (output.status.code(), text)
+}
+
+/// Asks, and is answered.
+pub fn told(dir: &Path, words: &str) -> String {
+    let (code, said) = ctl(dir, words);
+    assert_eq!(code, Some(0), "{words}: {said}");
+    said
 }
