@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::forwarding::{BATCH, Frame, FramePort, Pool, PortCounters};
 use crate::forwarding::{HEAD, TAIL, VlanTag, VnetHeader};
 use crate::interface::Interface;
-use crate::sys::{self, Control};
+use crate::sys::{self, ControlBuffer};
 use rustix::net::netdevice::index_to_name_inlined;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket, socket_with};
 use sojourn_units::{Span, Time};
@@ -42,7 +42,7 @@ pub struct PacketSocket {
     posted: Vec<Frame>,
     tails: Vec<Option<Box<[u8]>>>,
     vnet: Box<[[u8; VnetHeader::LEN]; BATCH]>,
-    control: Box<[Control; BATCH]>,
+    control: Box<[ControlBuffer; BATCH]>,
     batch: usize,
     /// The interface went down, and no frame has come since: it may have been on its way out.
     is_down: bool,
@@ -75,7 +75,7 @@ impl PacketSocket {
             posted,
             tails: (0..BATCH).map(|_| Some(pool.take_tail(TAIL))).collect(),
             vnet: Box::new([[0; VnetHeader::LEN]; BATCH]),
-            control: Box::new([Control([0; Control::LEN]); BATCH]),
+            control: Box::new([ControlBuffer([0; ControlBuffer::LEN]); BATCH]),
             batch: SMALLEST_BATCH,
             is_down: false,
             counters: PortCounters::default(),
@@ -258,7 +258,7 @@ impl Stamps {
 
 /// Reads the chain of control messages (`cmsg(3)`): length, level, kind, data, each aligned to
 /// a word. `control` is zero after the last one.
-fn read_control(control: &[u8; Control::LEN]) -> Ancillary {
+fn read_control(control: &[u8; ControlBuffer::LEN]) -> Ancillary {
     const HEADER: usize = size_of::<libc::cmsghdr>();
     let word = |at: usize| Some(u64::from_ne_bytes(*control.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u32::from_ne_bytes(*control.get(at..)?.first_chunk()?));
@@ -267,7 +267,7 @@ fn read_control(control: &[u8; Control::LEN]) -> Ancillary {
     let mut at = 0;
     while let (Some(len), Some(level), Some(kind)) = (word(at), half(at + 8), half(at + 12)) {
         let len = len as usize;
-        if !(HEADER..=Control::LEN).contains(&len) {
+        if !(HEADER..=ControlBuffer::LEN).contains(&len) {
             break;
         }
         let data = at + HEADER;
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn control_messages_are_read_as_cmsg_3_lays_them_out() {
-        let mut control = [0; Control::LEN];
+        let mut control = [0; ControlBuffer::LEN];
         let mut put =
             |at: usize, bytes: &[u8]| control[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &36_u64.to_ne_bytes());
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(found.stamp, Some(5_000_000_007));
         let tag = found.tag.expect("there is one");
         assert_eq!((tag.protocol, tag.tci), (0x88a8, 0x2064));
-        assert!(read_control(&[0; Control::LEN]).stamp.is_none());
-        assert!(read_control(&[255; Control::LEN]).tag.is_none());
+        assert!(read_control(&[0; ControlBuffer::LEN]).stamp.is_none());
+        assert!(read_control(&[255; ControlBuffer::LEN]).tag.is_none());
     }
 }

@@ -8,7 +8,7 @@ mod mapping;
 mod signals;
 mod xdp;
 
-pub(crate) use batch::{Control, receive, send};
+pub(crate) use batch::{ControlBuffer, receive, send};
 pub(crate) use bpf::{Gate, META, Redirect, TAGGED};
 pub use interface::Request;
 pub(crate) use interface::names;

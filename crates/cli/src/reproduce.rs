@@ -1,7 +1,7 @@
 //! `sojourn reproduce`: runs a published study and holds its claims against what comes out.
 
 mod again;
-mod place;
+mod folder;
 
 pub(crate) use again::again;
 
@@ -12,7 +12,7 @@ use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
-use place::Place;
+use folder::RunFolder;
 use sojourn_batch::{BatchError, Cost, StudyRuns};
 use sojourn_batch::{Results, clear};
 use sojourn_gateway::Table;
@@ -120,7 +120,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     for row in worlds::once(&args.world) {
         worlds.push((row, row.world(Setup::default())?));
     }
-    let folder = Place::of(args)?;
+    let folder = RunFolder::of(args)?;
     let mut parts = Vec::new();
     for (row, _) in &worlds {
         let (name, dir) = (&row.name, folder.path());

@@ -2,7 +2,9 @@
 
 use crate::WrongInput;
 use clap::Args;
-use sojourn_gateway::top::{self, COLUMNS, Field, Kind, Record, Recording, TopArgs as Watching};
+use sojourn_gateway::top::{
+    self, COLUMNS, ColumnType, Field, Record, Recording, TopArgs as Watching,
+};
 use sojourn_report as report;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -43,12 +45,12 @@ struct Parquet(report::Recording);
 
 impl Parquet {
     fn begin(file: &Path) -> anyhow::Result<Box<dyn Recording>> {
-        let column = |(name, kind): (&'static str, Kind)| {
+        let column = |(name, kind): (&'static str, ColumnType)| {
             let kind = match kind {
-                Kind::Text => report::Kind::Text,
-                Kind::Count => report::Kind::Count,
-                Kind::Number => report::Kind::Number,
-                Kind::Time => report::Kind::Time,
+                ColumnType::Text => report::ColumnType::Text,
+                ColumnType::Count => report::ColumnType::Count,
+                ColumnType::Number => report::ColumnType::Number,
+                ColumnType::Time => report::ColumnType::Time,
             };
             (name, kind)
         };

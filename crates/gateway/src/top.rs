@@ -14,7 +14,7 @@ use crate::{WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use record::Recorder;
-pub use record::{COLUMNS, Field, Kind, Recording};
+pub use record::{COLUMNS, ColumnType, Field, Recording};
 use sample::Sample;
 use screen::{Screen, give_back};
 use serde_json::{Value, json};

@@ -45,7 +45,7 @@ pub use limited::held_flows;
 pub use merge::{Merged, merge};
 pub use packed::{pack, unpack};
 pub use reading::{Reading, reading};
-pub use recording::{Field, Kind, Recording};
+pub use recording::{ColumnType, Field, Recording};
 pub use seeds::{OverSeeds, repeated};
 pub use shards::{Joined, join};
 pub use sojourn_units::significant;

@@ -19,7 +19,7 @@ const GROUP: usize = 16 << 10;
 
 /// What stands in a column; every field may be empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// A time of day in UTC, to the microsecond.
     Time,
     /// A text.
@@ -47,7 +47,7 @@ pub enum Field<'a> {
 
 /// Fields of a column that wait for their row group.
 struct Column {
-    kind: Kind,
+    kind: ColumnType,
     levels: Vec<i16>,
     whole: Vec<i64>,
     numbers: Vec<f64>,
@@ -57,19 +57,19 @@ struct Column {
 impl Column {
     fn push(&mut self, field: Field<'_>) {
         let fits = match (self.kind, field) {
-            (Kind::Time, Field::Time(micros)) => {
+            (ColumnType::Time, Field::Time(micros)) => {
                 self.whole.push(micros);
                 true
             }
-            (Kind::Count, Field::Count(count)) => {
+            (ColumnType::Count, Field::Count(count)) => {
                 self.whole.push(i64::try_from(count).unwrap_or(i64::MAX));
                 true
             }
-            (Kind::Number, Field::Number(number)) if number.is_finite() => {
+            (ColumnType::Number, Field::Number(number)) if number.is_finite() => {
                 self.numbers.push(number);
                 true
             }
-            (Kind::Text, Field::Text(text)) => {
+            (ColumnType::Text, Field::Text(text)) => {
                 self.texts.push(ByteArray::from(text));
                 true
             }
@@ -86,9 +86,11 @@ impl Column {
 
     fn write(&mut self, group: &mut SerializedRowGroupWriter<'_, impl Sink>) -> Outcome {
         match self.kind {
-            Kind::Time | Kind::Count => put::<Int64Type>(group, &self.whole, &self.levels)?,
-            Kind::Number => put::<DoubleType>(group, &self.numbers, &self.levels)?,
-            Kind::Text => put::<ByteArrayType>(group, &self.texts, &self.levels)?,
+            ColumnType::Time | ColumnType::Count => {
+                put::<Int64Type>(group, &self.whole, &self.levels)?;
+            }
+            ColumnType::Number => put::<DoubleType>(group, &self.numbers, &self.levels)?,
+            ColumnType::Text => put::<ByteArrayType>(group, &self.texts, &self.levels)?,
         }
         self.levels.clear();
         self.whole.clear();
@@ -132,7 +134,7 @@ impl Recording {
     ///
     /// # Errors
     /// When the file system refuses, with the file's name.
-    pub fn begin(place: &Path, columns: &[(&str, Kind)]) -> Result<Self, ReportError> {
+    pub fn begin(place: &Path, columns: &[(&str, ColumnType)]) -> Result<Self, ReportError> {
         let (pending, file) = Pending::begin(place.to_owned())?;
         let schema = columns.iter().map(|(name, kind)| column(name, *kind));
         let schema = schema.collect::<Result<Vec<_>, _>>()?;
@@ -145,7 +147,7 @@ impl Recording {
             .build();
         let file = BufWriter::new(file);
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
-        let column = |(_, kind): &(&str, Kind)| Column {
+        let column = |(_, kind): &(&str, ColumnType)| Column {
             kind: *kind,
             levels: Vec::new(),
             whole: Vec::new(),
@@ -202,19 +204,19 @@ impl Recording {
     }
 }
 
-fn column(name: &str, kind: Kind) -> Result<Type, ReportError> {
+fn column(name: &str, kind: ColumnType) -> Result<Type, ReportError> {
     let may = Repetition::OPTIONAL;
     Ok(match kind {
-        Kind::Time => {
+        ColumnType::Time => {
             let time = LogicalType::timestamp(true, TimeUnit::MICROS);
             Type::primitive_type_builder(name, Physical::INT64)
                 .with_repetition(may)
                 .with_logical_type(Some(time))
                 .build()?
         }
-        Kind::Text => text(name, may)?,
-        Kind::Count => number(name, Physical::INT64, may)?,
-        Kind::Number => number(name, Physical::DOUBLE, may)?,
+        ColumnType::Text => text(name, may)?,
+        ColumnType::Count => number(name, Physical::INT64, may)?,
+        ColumnType::Number => number(name, Physical::DOUBLE, may)?,
     })
 }
 
@@ -235,10 +237,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("samples.parquet");
         let columns = [
-            ("time", Kind::Time),
-            ("name", Kind::Text),
-            ("packets", Kind::Count),
-            ("delay_ms", Kind::Number),
+            ("time", ColumnType::Time),
+            ("name", ColumnType::Text),
+            ("packets", ColumnType::Count),
+            ("delay_ms", ColumnType::Number),
         ];
         let mut table = Recording::begin(&place, &columns).unwrap();
         let many = GROUP as u64 + 3;
@@ -272,7 +274,7 @@ mod tests {
     fn a_recording_that_is_given_up_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("samples.parquet");
-        let mut table = Recording::begin(&place, &[("n", Kind::Count)]).unwrap();
+        let mut table = Recording::begin(&place, &[("n", ColumnType::Count)]).unwrap();
         table.row(&[Field::Count(1)]).unwrap();
         drop(table);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

@@ -63,7 +63,7 @@ impl Read for Version {
 
 words! {
     /// What happens to the link when the bridge's process dies.
-    pub(crate) enum WayRoundWord: FailOpen {
+    pub(crate) enum FailOpenWord: FailOpen {
         /// The link goes down with it.
         Off = "off" => FailOpen::Off,
         /// A kernel bridge takes over, where the kernel can do it.
@@ -119,7 +119,7 @@ table! {
         /// `no-split-gso`. Default: behind a rate of up to 1 Gbit/s, a trace or tbf.
         split_gso: Option<bool>,
         /// What happens to the link when the process dies. Default `prefer`.
-        fail_open: Option<WayRoundWord>,
+        fail_open: Option<FailOpenWord>,
         /// Whether the kernel bridge stays after a clean end. Default false.
         keep_bridge: Option<bool>,
         /// The kernel bridge takes over when the forwarding thread stands still for so long; 0:
@@ -435,7 +435,7 @@ impl Reading<'_> {
             split_gso: table.split_gso,
             fail_open: table
                 .fail_open
-                .map_or(FailOpen::Prefer, WayRoundWord::value),
+                .map_or(FailOpen::Prefer, FailOpenWord::value),
             keep_bridge: table.keep_bridge.unwrap_or(false),
             watchdog: table.watchdog.map(|limit| limit.0),
             stale: table.stale.map(|limit| limit.0),

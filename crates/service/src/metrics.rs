@@ -20,7 +20,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
-use text::{Dialect, Kind, Page};
+use text::{Dialect, MetricType, Page};
 
 /// An address at which nobody answers yet.
 #[derive(Debug)]
@@ -116,10 +116,15 @@ fn ways(pairs: &[PairStats]) -> Vec<Way<'_>> {
 }
 
 /// What queues count: name with its unit, whether it only grows, meaning, value.
-type Counted = (&'static str, Kind, &'static str, fn(&SideStats) -> u64);
+type Counted = (
+    &'static str,
+    MetricType,
+    &'static str,
+    fn(&SideStats) -> u64,
+);
 
 const QUEUE: [Counted; 9] = {
-    use Kind::{Counter, Gauge};
+    use MetricType::{Counter, Gauge};
     [
         (
             "offered_packets",
@@ -176,90 +181,90 @@ const QUEUE: [Counted; 9] = {
 };
 
 /// A tin's statistic: tc's name, ours, what it is, and how many make one of our unit.
-type TinStat = (&'static str, &'static str, Kind, &'static str, f64);
+type TinStat = (&'static str, &'static str, MetricType, &'static str, f64);
 
 const TINS: [TinStat; 12] = [
     (
         "sent_packets",
         "tin_offered_packets",
-        Kind::Counter,
+        MetricType::Counter,
         "Packets offered to the tin.",
         1.0,
     ),
     (
         "sent_bytes",
         "tin_offered_bytes",
-        Kind::Counter,
+        MetricType::Counter,
         "Bytes offered to the tin.",
         1.0,
     ),
     (
         "drops",
         "tin_dropped_packets",
-        Kind::Counter,
+        MetricType::Counter,
         "Packets dropped in the tin.",
         1.0,
     ),
     (
         "ecn_mark",
         "tin_marked_packets",
-        Kind::Counter,
+        MetricType::Counter,
         "Packets marked in the tin.",
         1.0,
     ),
     (
         "ack_drops",
         "tin_filtered_acks",
-        Kind::Counter,
+        MetricType::Counter,
         "ACKs dropped in the tin.",
         1.0,
     ),
     (
         "backlog_bytes",
         "tin_backlog_bytes",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Bytes held by the tin.",
         1.0,
     ),
     (
         "threshold_rate",
         "tin_threshold_bytes_per_second",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Rate up to which the tin has its priority.",
         1.0,
     ),
     (
         "peak_delay_us",
         "tin_peak_delay_seconds",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Sojourn time, following rises fast.",
         1e6,
     ),
     (
         "avg_delay_us",
         "tin_average_delay_seconds",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Sojourn time, smoothed.",
         1e6,
     ),
     (
         "base_delay_us",
         "tin_base_delay_seconds",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Sojourn time, following falls fast.",
         1e6,
     ),
     (
         "sparse_flows",
         "tin_sparse_flows",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Flows that have not built a queue.",
         1.0,
     ),
     (
         "bulk_flows",
         "tin_bulk_flows",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Flows that have.",
         1.0,
     ),
@@ -271,7 +276,7 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
     let mut page = Page::new(dialect);
     page.family(
         "up",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Whether the pair's forwarding thread answers.",
     );
     for pair in pairs {
@@ -279,7 +284,7 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
         page.sample(&[("pair", &pair.name)], f64::from(up));
     }
     let help = "Whether the kernel bridge takes over when the process dies.";
-    page.family("fail_open", Kind::Gauge, help);
+    page.family("fail_open", MetricType::Gauge, help);
     for pair in pairs {
         let ready = u8::from(pair.fail_open.ready);
         page.sample(&[("pair", &pair.name)], f64::from(ready));
@@ -287,9 +292,9 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
     queues(&mut page, &ways);
     for (index, count) in SideStats::default().counts().iter().enumerate() {
         let kind = if count.is_gauge {
-            Kind::Gauge
+            MetricType::Gauge
         } else {
-            Kind::Counter
+            MetricType::Counter
         };
         page.family(&format!("{}_{}", count.name, count.unit), kind, count.about);
         for way in &ways {
@@ -298,7 +303,7 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
     }
     tins(&mut page, &ways);
     let help = "Time that packets spent in the queue.";
-    page.family("delay_seconds", Kind::Histogram, help);
+    page.family("delay_seconds", MetricType::Histogram, help);
     let bounds = DELAYS.map(Span::as_secs_f64);
     for way in &ways {
         let sum = way.delays.sum.as_secs_f64();
@@ -309,20 +314,24 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
 
 /// What queues count, of whatever kind they are.
 fn queues(page: &mut Page, ways: &[Way<'_>]) {
-    page.family("queue_info", Kind::Gauge, "The queue's kind; always 1.");
+    page.family(
+        "queue_info",
+        MetricType::Gauge,
+        "The queue's kind; always 1.",
+    );
     for way in ways {
         let [pair, direction] = way.labels;
         page.sample(&[pair, direction, ("kind", &way.report.kind)], 1.0);
     }
     let help = "Rate of the link; absent without a constant one.";
-    page.family("rate_bytes_per_second", Kind::Gauge, help);
+    page.family("rate_bytes_per_second", MetricType::Gauge, help);
     for way in ways {
         if let Some(rate) = way.rate {
             page.sample(&way.labels, rate.as_bps() as f64 / 8.0);
         }
     }
     let help = "Delay above the base of the link that the rate follows; absent without one.";
-    page.family("path_delay_seconds", Kind::Gauge, help);
+    page.family("path_delay_seconds", MetricType::Gauge, help);
     for way in ways {
         if let Some(delay) = way.path_delay {
             page.sample(&way.labels, delay.as_secs_f64());
@@ -335,7 +344,7 @@ fn queues(page: &mut Page, ways: &[Way<'_>]) {
         }
     }
     let help = "Packets dropped by the queue, by reason.";
-    page.family("dropped_packets", Kind::Counter, help);
+    page.family("dropped_packets", MetricType::Counter, help);
     for way in ways {
         let [pair, direction] = way.labels;
         for reason in DropReason::ALL {

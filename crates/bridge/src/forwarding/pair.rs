@@ -36,7 +36,7 @@ pub struct Bridge {
     config: BridgeConfig,
     /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
-    way_round: WayRound,
+    fallback: Fallback,
     /// Looks after it; ends before it is undone.
     monitor: Option<Monitor>,
     ports: [Interface; 2],
@@ -47,7 +47,7 @@ pub struct Bridge {
 
 /// What happens to the link when this process dies.
 #[derive(Debug)]
-enum WayRound {
+enum Fallback {
     /// It goes down, as was asked for.
     NotWanted,
     /// It goes down, because there is no way round.
@@ -115,7 +115,7 @@ impl Bridge {
         let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
         // Before the way round is closed, so that no frame falls between the two.
         let (ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
-        let way_round = way_round(&config, &left, &right, &mut claims)?;
+        let fallback = set_up_fallback(&config, &left, &right, &mut claims)?;
         let mtu = left.mtu.min(right.mtu);
         let shared = Side::BOTH.map(|_| (count > 1).then(|| SharedRate::new(count)));
         let lanes = |number: u32| {
@@ -135,7 +135,7 @@ impl Bridge {
         let plans: Vec<[Plan; 2]> = plans.collect();
         let remotes = remote::pair(&config, plans);
         let (remote, inboxes) = remotes.doing("make an event counter")?;
-        if let WayRound::Bridge(bridge) = &way_round {
+        if let Fallback::Bridge(bridge) = &fallback {
             for engine in &mut engines {
                 engine.foreign.until = bridge.forwarded_until;
                 if engine.foreign.until > Time::ZERO {
@@ -145,7 +145,7 @@ impl Bridge {
         }
         let pulses = Pulses::new(engines.len());
         let names = [left.name.clone(), right.name.clone()];
-        remote.set_fail_open(way_round.state());
+        remote.set_fail_open(fallback.state());
         let workers = engines.into_iter().zip(inboxes).enumerate();
         let workers = workers.map(|(number, (engine, inbox))| {
             Worker::new(
@@ -162,7 +162,7 @@ impl Bridge {
             workers: workers.collect(),
             port_state,
             _offloads: offloads,
-            way_round,
+            fallback,
             monitor: None,
             ports: [left, right],
             claims: Arc::new(Mutex::new(claims)),
@@ -187,7 +187,7 @@ impl Bridge {
     ) -> Result<(), BridgeError> {
         let watched = Watched {
             ports: self.ports.clone(),
-            place: self.way_round.bridge().map(FailOpenBridge::place),
+            place: self.fallback.bridge().map(FailOpenBridge::place),
             state: FailOpenState::clone(&self.remote.fail_open()),
             claims: Arc::clone(&self.claims),
         };
@@ -240,7 +240,7 @@ impl Bridge {
         // Without one of its interfaces the kernel bridge is of no use either.
         if result.is_err()
             && !matches!(result, Err(BridgeError::Gone(_)))
-            && let WayRound::Bridge(bridge) = &mut self.way_round
+            && let Fallback::Bridge(bridge) = &mut self.fallback
         {
             bridge.leave_in_place();
             bridge.open_now();
@@ -257,7 +257,7 @@ impl Bridge {
         let ended = AtomicBool::new(false);
         let ends = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
         let around = Around {
-            kernel: self.way_round.bridge(),
+            kernel: self.fallback.bridge(),
             ends: &ends,
         };
         let (first, others) = self.workers.split_first_mut().expect("there is one");
@@ -300,7 +300,7 @@ impl Bridge {
     /// Hands over to the kernel bridge, if it stays, and sends what is held.
     fn finish<O: Observer>(&mut self, observer: &mut O) -> Result<(), BridgeError> {
         let clock = self.config.clock;
-        let stays = self.way_round.bridge().filter(|bridge| bridge.stays());
+        let stays = self.fallback.bridge().filter(|bridge| bridge.stays());
         let mut until = vec![clock.now(); self.workers.len()];
         let (first, others) = self.workers.split_first_mut().expect("there is one");
         if stays.is_some() {
@@ -361,7 +361,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-impl WayRound {
+impl Fallback {
     /// The kernel bridge, where it forwards.
     const fn bridge(&self) -> Option<&FailOpenBridge> {
         match self {
@@ -385,7 +385,7 @@ impl Drop for Bridge {
     fn drop(&mut self) {
         // It would make anew what is removed here.
         self.monitor = None;
-        if let WayRound::Bridge(bridge) = &mut self.way_round
+        if let Fallback::Bridge(bridge) = &mut self.fallback
             && bridge.remove()
         {
             let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
@@ -426,14 +426,14 @@ fn offloads_off(
 }
 
 /// Sets up what `config` wants to happen when this process dies.
-fn way_round(
+fn set_up_fallback(
     config: &BridgeConfig,
     left: &Interface,
     right: &Interface,
     claims: &mut [Claim],
-) -> Result<WayRound, BridgeError> {
+) -> Result<Fallback, BridgeError> {
     let without = match config.fail_open {
-        FailOpen::Off => WayRound::NotWanted,
+        FailOpen::Off => Fallback::NotWanted,
         wanted => {
             let keep = config.keep_bridge;
             if wanted == FailOpen::Require
@@ -442,9 +442,9 @@ fn way_round(
                 return Err(BridgeError::FailOpen(FailOpenError::Filtered(why)));
             }
             match FailOpenBridge::install(left, right, keep, config.clock, claims) {
-                Ok(bridge) => return Ok(WayRound::Bridge(bridge)),
+                Ok(bridge) => return Ok(Fallback::Bridge(bridge)),
                 Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),
-                Err(why) => WayRound::Impossible(why),
+                Err(why) => Fallback::Impossible(why),
             }
         }
     };
@@ -453,7 +453,7 @@ fn way_round(
         Some(name) => Err(BridgeError::Doubled {
             name,
             reason: match without {
-                WayRound::Impossible(why) => why.to_string(),
+                Fallback::Impossible(why) => why.to_string(),
                 _ => "it has to be the way round, and fail open is off".to_owned(),
             },
         }),

@@ -12,9 +12,9 @@ use std::ptr::null_mut;
 /// Room for the control messages of one message, aligned as `cmsghdr` wants it.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-pub(crate) struct Control(pub(crate) [u8; Self::LEN]);
+pub(crate) struct ControlBuffer(pub(crate) [u8; Self::LEN]);
 
-impl Control {
+impl ControlBuffer {
     /// Bytes: enough for the time stamp, the mark and the auxiliary data of a packet.
     pub(crate) const LEN: usize = 128;
 }
@@ -25,7 +25,7 @@ impl Control {
 pub(crate) fn receive<const BATCH: usize, const PARTS: usize>(
     socket: impl AsFd,
     parts: &mut [[IoSliceMut<'_>; PARTS]],
-    control: &mut [Control],
+    control: &mut [ControlBuffer],
     lengths: &mut [u32; BATCH],
 ) -> io::Result<usize> {
     // SAFETY: plain old data for which all zeros is valid.
@@ -38,7 +38,7 @@ pub(crate) fn receive<const BATCH: usize, const PARTS: usize>(
         header.msg_iov = parts.as_mut_ptr().cast();
         header.msg_iovlen = PARTS as _;
         header.msg_control = control.0.as_mut_ptr().cast();
-        header.msg_controllen = Control::LEN as _;
+        header.msg_controllen = ControlBuffer::LEN as _;
         batch += 1;
     }
     // SAFETY: every pointer in the first `batch` messages leads to memory of the length beside it,
@@ -57,7 +57,7 @@ pub(crate) fn receive<const BATCH: usize, const PARTS: usize>(
     for (slot, message) in messages[..count].iter().enumerate() {
         lengths[slot] = message.msg_len;
         // What was not written this time must not be read as if it had been.
-        let written = Control::LEN.min(message.msg_hdr.msg_controllen as _);
+        let written = ControlBuffer::LEN.min(message.msg_hdr.msg_controllen as _);
         control[slot].0[written..].fill(0);
     }
     Ok(count)

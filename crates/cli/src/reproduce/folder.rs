@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The folder below which finished runs are kept.
-pub(super) enum Place {
+pub(super) enum RunFolder {
     Out(PathBuf),
     /// Nobody asked for the results; they are gone with the process.
     Passing(TempDir),
 }
 
-impl Place {
+impl RunFolder {
     pub(super) fn of(args: &ReproduceArgs) -> anyhow::Result<Self> {
         if let Some(dir) = &args.out {
             return Ok(Self::Out(dir.clone()));

@@ -6,7 +6,7 @@ use super::sample::{Flow, Pace, Sample, Tin, Waited, Way};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// Words.
     Text,
     /// Whole numbers.
@@ -48,25 +48,25 @@ pub trait Recording {
 }
 
 /// The columns; `docs/bridge.md` explains them.
-pub const COLUMNS: [(&str, Kind); 18] = [
-    ("time", Kind::Time),
-    ("pair", Kind::Text),
-    ("direction", Kind::Text),
-    ("kind", Kind::Text),
-    ("name", Kind::Text),
-    ("tin", Kind::Text),
-    ("packets", Kind::Count),
-    ("bytes", Kind::Count),
-    ("dropped_packets", Kind::Count),
-    ("marked_packets", Kind::Count),
-    ("backlog_packets", Kind::Count),
-    ("backlog_bytes", Kind::Count),
-    ("rate_bps", Kind::Number),
-    ("packets_per_s", Kind::Number),
-    ("drops_per_s", Kind::Number),
-    ("marks_per_s", Kind::Number),
-    ("delay_ms", Kind::Number),
-    ("high_delay_ms", Kind::Number),
+pub const COLUMNS: [(&str, ColumnType); 18] = [
+    ("time", ColumnType::Time),
+    ("pair", ColumnType::Text),
+    ("direction", ColumnType::Text),
+    ("kind", ColumnType::Text),
+    ("name", ColumnType::Text),
+    ("tin", ColumnType::Text),
+    ("packets", ColumnType::Count),
+    ("bytes", ColumnType::Count),
+    ("dropped_packets", ColumnType::Count),
+    ("marked_packets", ColumnType::Count),
+    ("backlog_packets", ColumnType::Count),
+    ("backlog_bytes", ColumnType::Count),
+    ("rate_bps", ColumnType::Number),
+    ("packets_per_s", ColumnType::Number),
+    ("drops_per_s", ColumnType::Number),
+    ("marks_per_s", ColumnType::Number),
+    ("delay_ms", ColumnType::Number),
+    ("high_delay_ms", ColumnType::Number),
 ];
 
 /// A recording under way.

@@ -1,13 +1,13 @@
 //! What circuits and sites have counted, on a page of its own: there may be many thousands.
 
-use super::text::{Dialect, Kind, Page};
+use super::text::{Dialect, MetricType, Page};
 use sojourn_bridge::{Classes, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
 
 /// Name with its unit, whether it only grows, whether sites have it too, meaning, value.
 type Counted = (
     &'static str,
-    Kind,
+    MetricType,
     bool,
     &'static str,
     fn(&ClassCounts) -> f64,
@@ -16,49 +16,49 @@ type Counted = (
 const COUNTED: [Counted; 7] = [
     (
         "circuit_sent_packets",
-        Kind::Counter,
+        MetricType::Counter,
         true,
         "Packets that left through a circuit or site.",
         |counts| counts.sent.packets as f64,
     ),
     (
         "circuit_sent_bytes",
-        Kind::Counter,
+        MetricType::Counter,
         true,
         "Bytes that left through a circuit or site.",
         |counts| counts.sent.bytes as f64,
     ),
     (
         "circuit_dropped_packets",
-        Kind::Counter,
+        MetricType::Counter,
         false,
         "Packets dropped by a circuit's queue.",
         |counts| counts.dropped.packets as f64,
     ),
     (
         "circuit_marked_packets",
-        Kind::Counter,
+        MetricType::Counter,
         false,
         "Packets marked CE by a circuit's queue.",
         |counts| counts.marked.packets as f64,
     ),
     (
         "circuit_backlog_bytes",
-        Kind::Gauge,
+        MetricType::Gauge,
         false,
         "Bytes held by a circuit's queue.",
         |counts| counts.backlog.bytes as f64,
     ),
     (
         "circuit_waited_seconds",
-        Kind::Counter,
+        MetricType::Counter,
         false,
         "Time that a circuit's packets spent in its queue, all together.",
         |counts| counts.waited.as_secs_f64(),
     ),
     (
         "circuit_delay_seconds",
-        Kind::Gauge,
+        MetricType::Gauge,
         false,
         "Time that a circuit's last packets spent in its queue, a moving mean.",
         |counts| counts.delay.as_secs_f64(),

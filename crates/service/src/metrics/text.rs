@@ -17,7 +17,7 @@ pub(super) enum Dialect {
 
 /// What a family is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricType {
     Counter,
     Gauge,
     Histogram,
@@ -29,7 +29,7 @@ pub(super) struct Page {
     out: String,
     /// The family whose samples follow.
     name: String,
-    kind: Kind,
+    kind: MetricType,
 }
 
 impl Dialect {
@@ -56,19 +56,19 @@ impl Page {
             dialect,
             out: String::new(),
             name: String::new(),
-            kind: Kind::Gauge,
+            kind: MetricType::Gauge,
         }
     }
 
     /// Begins a family; `name` ends in its unit, if it has one, and has neither prefix nor
     /// `_total`.
-    pub(super) fn family(&mut self, name: &str, kind: Kind, help: &str) {
+    pub(super) fn family(&mut self, name: &str, kind: MetricType, help: &str) {
         self.name = format!("{PREFIX}_{name}");
         self.kind = kind;
         let word = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricType::Counter => "counter",
+            MetricType::Gauge => "gauge",
+            MetricType::Histogram => "histogram",
         };
         let called = match self.dialect {
             Dialect::Prometheus => self.sample_name(),
@@ -84,7 +84,7 @@ impl Page {
     }
 
     fn sample_name(&self) -> String {
-        let end = if self.kind == Kind::Counter {
+        let end = if self.kind == MetricType::Counter {
             "_total"
         } else {
             ""
