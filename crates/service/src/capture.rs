@@ -286,7 +286,10 @@ impl Client {
 }
 
 /// What shows frames, as long as both are there.
-pub(crate) type Look = (View, Showing);
+pub(crate) struct Look {
+    pub(crate) view: View,
+    pub(crate) showing: Showing,
+}
 
 /// Frames captured, frames left out, and why it is over.
 type Outcome = (u64, u64, io::Result<Why>);
@@ -306,10 +309,11 @@ struct Session {
 
 impl Session {
     fn begin(
-        (view, showing): Look,
+        look: Look,
         remote: Remote,
         wanted: Wanted,
-        (sink, end): (Sink, Option<Instant>),
+        sink: Sink,
+        end: Option<Instant>,
     ) -> io::Result<Self> {
         let config = remote.config();
         let application = format!("sojourn {}", sojourn_version::VERSION);
@@ -322,8 +326,8 @@ impl Session {
         let day = SystemTime::now().duration_since(UNIX_EPOCH);
         let day = Span::from_nanos(day.unwrap_or_default().as_nanos() as u64);
         Ok(Self {
-            view: view.of_threads(config.workers as usize),
-            showing: Some(showing),
+            view: look.view.of_threads(config.workers as usize),
+            showing: Some(look.showing),
             remote,
             writer,
             epoch: day - (config.clock.now() - Time::ZERO),
@@ -459,8 +463,9 @@ impl Fleet {
         let (fleet, by) = (Arc::clone(self), by.to_owned());
         let capture = move || {
             let answer = json!({"ok": true, "pair": name});
-            let (seen, lost, why) = to_client(&answer, (view, showing), remote, wanted, stream)
-                .unwrap_or_else(|error| (0, 0, Err(error)));
+            let (seen, lost, why) =
+                to_client(&answer, Look { view, showing }, remote, wanted, stream)
+                    .unwrap_or_else(|error| (0, 0, Err(error)));
             let why = why.map_or_else(|error| error.to_string(), |why| why.word().to_owned());
             let told = format!("a capture ends: {seen} frames, {lost} left out; {why}");
             fleet.note(&by, &format!("pair {name}: {told}"));
@@ -486,7 +491,7 @@ impl Fleet {
         let (path, stopped) = (pcap.path.clone(), Arc::clone(&stop));
         let capture = move || {
             let sink = Sink::File(file, stopped);
-            let begun = Session::begin(look, remote, wanted, (sink, None));
+            let begun = Session::begin(look, remote, wanted, sink, None);
             let (_, lost, result) = match begun {
                 Ok(session) => session.run(),
                 Err(error) => (0, 0, Err(error)),
@@ -572,5 +577,5 @@ fn to_client(
         let written = client.write(&line)?;
         line.drain(..written);
     }
-    Ok(Session::begin(look, remote, wanted, (Sink::Client(client), end))?.run())
+    Ok(Session::begin(look, remote, wanted, Sink::Client(client), end)?.run())
 }

@@ -221,7 +221,10 @@ impl Opened {
         Ok(Self {
             member,
             go,
-            recording: view.zip(showing).zip(recording),
+            recording: view
+                .zip(showing)
+                .map(|(view, showing)| Look { view, showing })
+                .zip(recording),
         })
     }
 

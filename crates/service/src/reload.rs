@@ -3,7 +3,7 @@
 //! All that can be refused is refused before anything changes: a file with a problem, a key that
 //! is set up once, a new pair whose interfaces cannot be opened.
 
-use crate::capture::Recording;
+use crate::capture::{Look, Recording};
 use crate::difference::{Difference, around, differences};
 use crate::file::BridgeFile;
 use crate::fleet::{Fleet, Member, Opened};
@@ -55,8 +55,12 @@ enum Step {
     End(usize),
 }
 
-/// Pairs and captures that are open and have not begun; captures by the number of the member.
-type ToBegin = (Vec<Opened>, Vec<(usize, Recording)>);
+/// What is open and has not begun.
+struct ToBegin {
+    pairs: Vec<Opened>,
+    /// Captures, by the number of the member.
+    recordings: Vec<(usize, Recording)>,
+}
 
 impl Fleet {
     /// Has the bridges follow their file for somebody, and says what differs, a line each; with
@@ -98,12 +102,12 @@ impl Fleet {
         if dry_run {
             return Ok(told);
         }
-        let (opened, recordings) = self.prepare(&steps)?;
+        let opened = self.prepare(&steps)?;
         let mut members = self.members();
         if self.stops.load(Ordering::Relaxed) {
             return Err(ReloadError::Stops);
         }
-        let failed = self.follow(&mut members, &steps, (opened, recordings));
+        let failed = self.follow(&mut members, &steps, opened);
         drop(members);
         if failed.is_empty() {
             Ok(told)
@@ -115,13 +119,13 @@ impl Fleet {
     /// Looks whether what runs can become what is wanted, and opens what there is to open: new
     /// pairs, and files of captures by the numbers of members.
     fn prepare(&self, steps: &[Step]) -> Result<ToBegin, ReloadError> {
-        let mut opened = Vec::new();
+        let mut pairs = Vec::new();
         let mut recordings = Vec::new();
         for step in steps {
             match step {
                 Step::Start(pair) => {
                     let open = self.open(pair.clone());
-                    opened.push(open.map_err(|error| self.cannot_open(&pair.name, error))?);
+                    pairs.push(open.map_err(|error| self.cannot_open(&pair.name, error))?);
                 }
                 // Nobody but a reload changes the list, or what is captured to files.
                 Step::Change(index, pair, _) if self.members()[*index].pair().pcap != pair.pcap => {
@@ -136,7 +140,7 @@ impl Fleet {
                 Step::Change(..) | Step::End(_) => {}
             }
         }
-        Ok((opened, recordings))
+        Ok(ToBegin { pairs, recordings })
     }
 
     /// Why a new pair cannot be opened, at its place in the file if that names what is wrong.
@@ -152,12 +156,7 @@ impl Fleet {
 
     /// Does it; yields what could not be done. Captures end before others begin, which may have
     /// their files.
-    fn follow(
-        &self,
-        members: &mut Vec<Member>,
-        steps: &[Step],
-        (opened, recordings): ToBegin,
-    ) -> Vec<String> {
+    fn follow(&self, members: &mut Vec<Member>, steps: &[Step], opened: ToBegin) -> Vec<String> {
         let mut failed = Vec::new();
         let mut gone = Vec::new();
         for step in steps {
@@ -191,7 +190,7 @@ impl Fleet {
             }
             self.end_capture(&mut members[index], &mut failed);
         }
-        for (index, recording) in recordings {
+        for (index, recording) in opened.recordings {
             let member = &mut members[index];
             let begun = self.begin_capture(member, recording);
             failed.extend(
@@ -204,7 +203,7 @@ impl Fleet {
         for index in gone.into_iter().rev() {
             members.remove(index);
         }
-        for pair in opened {
+        for pair in opened.pairs {
             let (member, begun) = pair.let_go(self);
             let why = begun
                 .err()
@@ -237,7 +236,7 @@ impl Fleet {
             .remote
             .show(probe)
             .map_err(|error| error.to_string())?;
-        let begun = self.record((view, showing), member.remote.clone(), recording);
+        let begun = self.record(Look { view, showing }, member.remote.clone(), recording);
         member.recorder = Some(begun.map_err(|error| format!("its capture: {error}"))?);
         Ok(())
     }
