@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 words! {
     /// Where a bridge's frames are captured.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Place {
+    pub enum CapturePlace {
         /// What the hosts beyond the left port send and get.
         Left = "left",
         /// What those beyond the right port do.
@@ -51,7 +51,7 @@ words! {
     }
 }
 
-impl Place {
+impl CapturePlace {
     /// The one of this word.
     pub fn find(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|place| place.word() == word)
@@ -89,7 +89,7 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// Where; an interface of the file each.
-    pub places: Vec<Place>,
+    pub places: Vec<CapturePlace>,
     /// Bytes of each frame that are kept, [`CAPTURED`](sojourn_bridge::CAPTURED) at most.
     pub snap_len: u32,
     /// It ends after so many frames.
@@ -102,7 +102,7 @@ impl Default for Wanted {
     /// What the hosts beyond both ports send and get, without an end.
     fn default() -> Self {
         Self {
-            places: vec![Place::Left, Place::Right],
+            places: vec![CapturePlace::Left, CapturePlace::Right],
             snap_len: SNAP_LEN,
             frames: None,
             duration: None,

@@ -35,7 +35,7 @@ mod tins;
 mod top;
 mod verify;
 
-pub use capture::{Place, Recorded};
+pub use capture::{CapturePlace, Recorded};
 pub use control::{CONTROL, Control, ControlError, ControlThread};
 pub use file::{Around, BridgeFile, BridgePair, PcapFile};
 pub use fleet::{AskError, Ending, Failure, Fleet, News, show};

@@ -21,7 +21,7 @@
 //! `capture` is pcapng, until it ends or the client does; whatever the client sends ends it.
 
 use crate::Fleet;
-use crate::capture::{Place, Wanted};
+use crate::capture::{CapturePlace, Wanted};
 use crate::change::{ChangeError, Words};
 use crate::fleet::AskError;
 use crate::flows::Order;
@@ -150,9 +150,9 @@ pub(crate) enum Wrong {
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
     DryRun,
-    #[error("`{0}` is no place of a bridge; there are {places}", places = Place::WORDS.join(", "))]
+    #[error("`{0}` is no place of a bridge; there are {places}", places = CapturePlace::WORDS.join(", "))]
     Place(String),
-    #[error("`places` is a list of one or more of {places}", places = Place::WORDS.join(", "))]
+    #[error("`places` is a list of one or more of {places}", places = CapturePlace::WORDS.join(", "))]
     Places,
     #[error("`{0}` is a whole number from 1 to {1}")]
     Number(&'static str, u64),
@@ -290,7 +290,7 @@ fn wanted(object: &Value) -> Result<Wanted, Wrong> {
         let words = object["places"].as_array().ok_or(Wrong::Places)?;
         let place = |word: &Value| {
             let word = word.as_str().ok_or(Wrong::Places)?;
-            Place::find(word).ok_or_else(|| Wrong::Place(word.to_owned()))
+            CapturePlace::find(word).ok_or_else(|| Wrong::Place(word.to_owned()))
         };
         wanted.places.clear();
         for word in words {

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use sojourn_capture::SNAP_LEN;
-use sojourn_service::Place;
+use sojourn_service::CapturePlace;
 use sojourn_units::{Span, parse_span, show_span};
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _, Read, Write};
@@ -37,7 +37,7 @@ pub(super) struct CaptureArgs {
         long,
         value_name = "PLACE",
         value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(Place::WORDS),
+        value_parser = PossibleValuesParser::new(CapturePlace::WORDS),
         default_value = "left,right",
     )]
     at: Vec<String>,
