@@ -37,6 +37,8 @@ fn old_folders_make_reports() {
     }
 }
 
+/// Every check of the old program holds in as many cells. It had one seed, which judges nothing any
+/// more, and the verdict says so.
 #[test]
 fn an_old_study_is_judged_again_as_it_was() {
     let dir = report(&["study"]);
@@ -47,7 +49,7 @@ fn an_old_study_is_judged_again_as_it_was() {
             let checks = world["checks"].as_array().expect("checks").clone();
             checks
                 .into_iter()
-                .map(|check| format!("{} {} {}", check["check"], check["status"], check["held"]))
+                .map(|check| format!("{} {}", check["check"], check["held"]))
         };
         let claims = claims["claims"].as_array().expect("claims").iter();
         let worlds = claims.flat_map(|claim| claim["worlds"].as_array().expect("worlds"));

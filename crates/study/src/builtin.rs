@@ -32,21 +32,49 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "linux-host-isolation.csv", "linux-ack-filter.csv", "linux-ef-call.csv",
         "linux-home.csv", "arithmetic.csv", "rrul-be-live.toml", "rrul-live.toml",
         "host-isolation-live.toml", "ack-filter-live.toml", "ef-call-live.toml",
-        "shaper-live.toml", "after-idle-live.toml",
+        "shaper-live.toml", "after-idle-live.toml", "collisions-many.toml",
+        "collisions.csv", "published.csv",
     ),
     study!(
         "codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "vcfp-today.toml",
-        "vpfc-today.toml", "hchp-today.toml", "hchp-1420.toml", "hchp-fit.toml", "published.csv",
-        "ns2-hchp.csv", "ns2-vcfp.csv",
-        "ns2-vpfc.csv", "table4.csv", "table5.csv", "table6.csv", "table7.csv",
+        "vpfc-today.toml", "hchp-today.toml", "hchp-1420.toml", "hchp-fit.toml",
+        "published.csv", "ns2-hchp.csv", "ns2-vcfp.csv", "ns2-vpfc.csv", "table4.csv",
+        "table5.csv", "table6.csv", "table7.csv", "text-hchp.csv", "text-vpfc.csv",
     ),
-    study!("home-broadband": "study.toml", "home.toml", "live.toml", "window.toml"),
+    study!(
+        "home-broadband": "study.toml", "home.toml", "live.toml", "window.toml",
+        "published.csv",
+    ),
     study!(
         "steering": "study.toml", "long-10g.toml", "steered-10g.toml", "short-10g.toml",
-        "crowd-10g.toml", "ceiling-10g.toml", "long-1g.toml", "long-1g-live.toml", "short-1g.toml",
-        "short-1g-live.toml", "crowd-1g.toml", "crowd-1g-live.toml", "ceiling-1g.toml",
-        "ceiling-1g-live.toml", "map-1g.toml", "long-300m.toml", "long-300m-live.toml",
-        "short-300m.toml", "short-300m-live.toml", "crowd-300m.toml", "crowd-300m-live.toml",
-        "ceiling-300m.toml", "ceiling-300m-live.toml",
+        "crowd-10g.toml", "ceiling-10g.toml", "long-1g.toml", "long-1g-live.toml",
+        "short-1g.toml", "short-1g-live.toml", "crowd-1g.toml", "crowd-1g-live.toml",
+        "ceiling-1g.toml", "ceiling-1g-live.toml", "map-1g.toml", "long-300m.toml",
+        "long-300m-live.toml", "short-300m.toml", "short-300m-live.toml", "crowd-300m.toml",
+        "crowd-300m-live.toml", "ceiling-300m.toml", "ceiling-300m-live.toml",
+        "published.csv",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::STUDIES;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    /// A study on disk works without this list, the program does not.
+    #[test]
+    fn all_files_of_the_studies_are_built_in() {
+        for study in STUDIES {
+            let folder = sojourn_tidy::root().join("studies").join(study.name);
+            let files = fs::read_dir(folder).expect("the repository has it");
+            let names = files.map(|file| file.expect("readable").file_name());
+            let there: BTreeSet<String> = names
+                .map(|name| name.into_string().expect("it is text"))
+                .filter(|name| [".toml", ".csv"].iter().any(|end| name.ends_with(end)))
+                .collect();
+            let ours = study.files.iter().map(|(name, _)| (*name).to_owned());
+            assert_eq!(there, ours.collect(), "{}", study.name);
+        }
+    }
+}

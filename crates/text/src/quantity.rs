@@ -311,7 +311,9 @@ impl Read for ChangedSpeed {
             Value::Text(word) => word.trim(),
             _ => "",
         };
-        let is_none = || parse_rate(word).is_ok_and(Rate::is_zero);
+        // With a unit, as every rate.
+        let has_unit = word.ends_with(|c: char| c.is_ascii_alphabetic());
+        let is_none = || has_unit && parse_rate(word).is_ok_and(Rate::is_zero);
         Some(Self(match word {
             "up" => NewRate::Before,
             "down" => NewRate::Is(Some(Rate::ZERO)),

@@ -35,7 +35,7 @@ pub(crate) fn cases() -> Vec<Case> {
             nested("codel ", 150_000),
             "dumbbell.qdisc: `codel` is not an option of codel",
         ),
-        (word.clone(), "dumbbell.qdisc: `www"),
+        (word.clone(), "dumbbell.qdisc: unknown discipline `www"),
         (format!("codel {word} 5ms"), "dumbbell.qdisc: `www"),
         (format!("codel target {word}"), "dumbbell.qdisc: `www"),
         (
