@@ -97,7 +97,8 @@ pub trait Qdisc<P: Packet>: Any + Send {
     /// Parameters and statistics as `tc -s qdisc` shows them.
     fn report(&self, now: Time) -> Report;
 
-    /// What a class has counted, by its number, where the discipline has classes.
+    /// What a class has counted, by its number, where the discipline has classes. The number after
+    /// the last is that of packets that belong to none.
     fn class_counts(&self, _number: u32) -> Option<ClassCounts> {
         None
     }

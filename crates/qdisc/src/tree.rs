@@ -281,9 +281,13 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
     }
 
     fn class_counts(&self, number: u32) -> Option<ClassCounts> {
-        self.spec.classes().get(number as usize)?;
-        let class = &self.schedule.classes[(number + OWN) as usize];
-        let leaf = &self.leaves[(number + OWN) as usize];
+        let place = match self.spec.classes().len() as u32 {
+            count if number < count => number + OWN,
+            count if number == count => OTHERS,
+            _ => return None,
+        };
+        let class = &self.schedule.classes[place as usize];
+        let leaf = &self.leaves[place as usize];
         let (counters, backlog) = leaf.accounts();
         Some(ClassCounts {
             sent: class.sent,

@@ -107,7 +107,16 @@ fn a_leaf_borrows_its_parents_tokens_and_is_not_charged_for_them() {
     // 50, 218.75, 491.41, 854.98 µs: an eighth of each, seven of what was.
     assert_eq!(counts.delay.as_nanos() / 10, 85_498);
     assert_eq!(tree.class_counts(0).map(|site| site.sent.packets), Some(7));
-    assert_eq!(tree.class_counts(2), None);
+    assert_eq!(tree.class_counts(3), None);
+}
+
+#[test]
+fn packets_of_no_class_are_counted_behind_the_last() {
+    let mut tree = tree(vec![leaf("a", None, 8, 8)]);
+    offer(&mut tree, 0, 3, 1000);
+    departures(&mut tree);
+    let sent = |number| tree.class_counts(number).map(|it| it.sent.packets);
+    assert_eq!([0, 1, 2].map(sent), [Some(0), Some(3), None]);
 }
 
 #[test]
@@ -368,8 +377,8 @@ fn an_idle_leaf_takes_less_than_a_kibibyte() {
     assert!(each < 1024, "{each} bytes");
 }
 
-/// Somebody sends a packet to each address of subscribers, again and again: queues are made once, and
-/// take no more than there are circuits for.
+/// Somebody sends a packet to each address of subscribers, again and again: queues are made once,
+/// and take no more than there are circuits for.
 #[test]
 fn a_scan_of_idle_leaves_makes_each_queue_once() {
     const CIRCUITS: u32 = 5000;

@@ -5,9 +5,13 @@ use serde_json::{Value, json};
 use sojourn_bridge::{Classes, Remote, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
 use sojourn_units::Rate;
+use std::sync::PoisonError;
 
 /// Most circuits and sites in an answer.
 pub(crate) const MOST: u64 = 100;
+
+/// Addresses of no circuit in an answer.
+const ADDRESSES: usize = 5;
 
 /// Which are wanted: in the order of their file, sites before circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +72,38 @@ impl Fleet {
                 circuit
             })
             .collect();
-        Ok(json!({"ok": true, "pair": name, "known": all.len(), "circuits": circuits}))
+        let mut answer = json!({"ok": true, "known": all.len(), "circuits": circuits});
+        if first == 0 {
+            answer["unmatched"] = self.unmatched(&name, &remote, all.len() as u32);
+        }
+        answer["pair"] = name.into();
+        Ok(answer)
+    }
+
+    /// What matches no circuit, and the first addresses of that. Addresses are known from the
+    /// second question within two seconds on, since flows are counted only while somebody asks.
+    fn unmatched(&self, pair: &str, remote: &Remote, number: u32) -> Value {
+        let counts = remote.classes(number, 1).unwrap_or_default().counts;
+        let watched = self.watched(Some(pair)).unwrap_or_default();
+        let mut config = remote.config();
+        let mut answer = json!({});
+        for side in Side::BOTH {
+            let Some(counts) = counts[side as usize].first() else {
+                continue;
+            };
+            answer[side.name()] = count(counts);
+            let circuits = config.side(side).circuits.as_ref();
+            if let (Some(member), Some(circuits)) = (watched.first(), circuits) {
+                let mut flows = member.flows.lock().unwrap_or_else(PoisonError::into_inner);
+                // One that hangs has no news.
+                let _ = flows.look(remote);
+                let first = flows.unmatched(side, circuits, ADDRESSES);
+                let first = first.into_iter();
+                let first = first.map(|(who, rate)| json!({"address": who, "rate_bps": rate}));
+                answer[side.name()]["addresses"] = first.collect();
+            }
+        }
+        answer
     }
 }
 
@@ -101,9 +136,14 @@ fn of(
 }
 
 fn show(class: &TreeClass, counts: &ClassCounts) -> Value {
+    let mut shown = count(counts);
+    shown["rate_bps"] = class.rate.as_bps().into();
+    shown["ceil_bps"] = class.ceil.map(Rate::as_bps).into();
+    shown
+}
+
+fn count(counts: &ClassCounts) -> Value {
     json!({
-        "rate_bps": class.rate.as_bps(),
-        "ceil_bps": class.ceil.map(Rate::as_bps),
         "sent_packets": counts.sent.packets,
         "sent_bytes": counts.sent.bytes,
         "lent_packets": counts.lent,

@@ -3,7 +3,7 @@
 //! The bridge counts flows only while somebody asks ([`Remote::flows`]): each question takes what
 //! was counted since the last one and adds it to what is known of the flows here.
 
-use sojourn_bridge::{FlowCounts, FlowTable, Remote, RemoteError};
+use sojourn_bridge::{Circuits, FlowCounts, FlowTable, Remote, RemoteError, Side};
 use sojourn_units::words;
 use sojourn_wire::{FlowKey, ether_type, protocol};
 use std::cmp::Ordering;
@@ -180,6 +180,31 @@ impl Flows {
         flows.truncate(most);
         (flows, self.known[side].len())
     }
+
+    /// The addresses on the left whose packets match no circuit, with what they send or receive in
+    /// bit/s, the most first; what is no IP by its Ethernet type.
+    pub(crate) fn unmatched(
+        &self,
+        side: Side,
+        circuits: &Circuits,
+        most: usize,
+    ) -> Vec<(String, f64)> {
+        let mut rates = BTreeMap::new();
+        let known = self.known[side as usize].iter();
+        for (key, flow) in known.filter(|(key, _)| circuits.of(key, side) == 0) {
+            let (protocol, [(source, _), (destination, _)]) = name(key);
+            let who = match (key.ether_type, side) {
+                (ether_type::IPV4 | ether_type::IPV6, Side::Up) => source,
+                (ether_type::IPV4 | ether_type::IPV6, Side::Down) => destination,
+                _ => protocol,
+            };
+            *rates.entry(who).or_insert(0.0) += flow.rate();
+        }
+        let mut rates: Vec<_> = rates.into_iter().collect();
+        rates.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        rates.truncate(most);
+        rates
+    }
 }
 
 /// A flow's protocol and its ends, each an address and a port, in words.
@@ -246,6 +271,34 @@ mod tests {
             longest: wait,
             ..FlowCounts::default()
         }
+    }
+
+    #[test]
+    fn addresses_of_no_circuit_are_added_up() {
+        let mut other = key(7);
+        other.src[15] = 9;
+        let table = |flows: [(FlowKey, u64); 3]| {
+            let flow = |packets| {
+                let mut flow = Flow::default();
+                flow.follow(&counts(packets, 0, Span::ZERO), Duration::from_secs(60));
+                flow
+            };
+            flows.map(|(key, packets)| (key, flow(packets))).into()
+        };
+        let mut flows = Flows::default();
+        flows.known[0] = table([(key(1), 60), (key(2), 60), (other, 600)]);
+        let whose = |text: &str| Circuits::new([(text.parse().expect("an address"), 32, 1)]);
+        let found = |circuits: &Circuits| {
+            let all = flows.unmatched(Side::Up, circuits, 5).into_iter();
+            all.map(|(who, rate)| (who, rate.round()))
+                .collect::<Vec<_>>()
+        };
+        let both = [
+            ("10.0.0.9".to_owned(), 80_000.0),
+            ("10.0.0.1".to_owned(), 16_000.0),
+        ];
+        assert_eq!(found(&whose("192.0.2.1")), both);
+        assert_eq!(found(&whose("10.0.0.9")), both[1..]);
     }
 
     #[test]

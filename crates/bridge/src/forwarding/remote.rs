@@ -183,7 +183,8 @@ impl Turn {
 pub struct Classes {
     /// The trees, by side; none where the queue is another.
     pub trees: [Option<Arc<TreeSpec>>; 2],
-    /// Of each tree those asked for, in its order.
+    /// Of each tree those asked for, in its order; behind the last of all that of packets that
+    /// match none.
     pub counts: [Vec<ClassCounts>; 2],
 }
 

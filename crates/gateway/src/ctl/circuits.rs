@@ -6,14 +6,19 @@ use crate::{WrongInput, print};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use sojourn_units::{Rate, show_rate};
+use std::thread;
+use std::time::Duration;
 
 /// Circuits in a request.
 const AT_ONCE: usize = 100;
+/// How long addresses are counted.
+const COUNTS: Duration = Duration::from_secs(1);
 
 /// Print what the circuits and sites of a pair with `subscribers` may send, and have sent, lost and
 /// waited
 ///
-/// Circuits that no packet can be told by are listed below, with the reason.
+/// The last row is what matches no circuit; below stand its first addresses, and circuits that no
+/// packet can be told by, with the reason.
 ///
 /// A row for each direction. Counts are since the bridge's start; `delay` is a moving mean of what
 /// the last packets have waited.
@@ -73,7 +78,8 @@ impl CircuitsArgs {
         as_json: bool,
     ) -> anyhow::Result<u8> {
         let mut circuits = Vec::new();
-        let pair = loop {
+        let mut unmatched = Value::Null;
+        let called = loop {
             let request = json!({
                 "command": "circuits",
                 "pair": pair,
@@ -84,6 +90,9 @@ impl CircuitsArgs {
             let Value::Array(more) = answer["circuits"].take() else {
                 return Err(WrongInput("the bridge knows no circuits".to_owned()).into());
             };
+            if circuits.is_empty() {
+                unmatched = answer["unmatched"].take();
+            }
             let is_last = more.len() < AT_ONCE;
             circuits.extend(more);
             if is_last {
@@ -102,14 +111,25 @@ impl CircuitsArgs {
             return Err(WrongInput(format!("there is no circuit or site `{name}`")).into());
         }
         self.choose(&mut circuits);
-        if as_json {
-            print(&format!(
-                "{}\n",
-                json!({"pair": pair, "circuits": circuits})
-            ))?;
-        } else {
-            print(&(table(&circuits).show() + &unshaped(&circuits)))?;
+        let is_wanted = self.names.is_empty();
+        let has_some = |way| unmatched[way]["sent_packets"].as_u64() > Some(0);
+        if is_wanted && (has_some("up") || has_some("down")) {
+            // Whose they are is counted since the first question.
+            thread::sleep(COUNTS);
+            let request = json!({"command": "circuits", "pair": called, "count": 1});
+            unmatched = super::agreed(connection.ask(&request)?)?["unmatched"].take();
         }
+        if as_json {
+            let all = json!({"pair": called, "circuits": circuits, "unmatched": unmatched});
+            print(&format!("{all}\n"))?;
+            return Ok(0);
+        }
+        let mut rows = circuits.clone();
+        if is_wanted && unmatched.is_object() {
+            unmatched["kind"] = "unmatched".into();
+            rows.push(unmatched.clone());
+        }
+        print(&(table(&rows).show() + &unshaped(&circuits) + &addresses(&unmatched)))?;
         Ok(0)
     }
 
@@ -165,6 +185,24 @@ fn table(circuits: &[Value]) -> Table {
         }
     }
     table
+}
+
+/// The first addresses of what matches no circuit.
+fn addresses(unmatched: &Value) -> String {
+    let ways = ["up", "down"].into_iter().filter_map(|way| {
+        let first = unmatched[way]["addresses"].as_array()?.iter().map(|one| {
+            let rate = Rate::from_bps(one["rate_bps"].as_f64().unwrap_or(0.0) as u64);
+            let who = one["address"].as_str().unwrap_or_default();
+            format!("{who} {}", show_rate(rate))
+        });
+        let first: Vec<_> = first.collect();
+        (!first.is_empty()).then(|| format!("  {way}: {}\n", first.join(", ")))
+    });
+    let ways: String = ways.collect();
+    if ways.is_empty() {
+        return ways;
+    }
+    format!("\nmatches no circuit, by address:\n{ways}")
 }
 
 /// Circuits that no packet can be told by, and why.

@@ -1,4 +1,5 @@
-//! What circuits and sites have counted, on a page of its own: there may be many thousands.
+//! What circuits and sites have counted, and what matches none, on a page of its own: there may be
+//! many thousands.
 
 use super::text::{Dialect, MetricType, Page};
 use sojourn_bridge::{Classes, Side};
@@ -73,15 +74,19 @@ pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes)]) -> String {
         for (pair, classes) in pairs {
             for side in Side::BOTH {
                 for (class, counts) in of_side(classes, side) {
-                    let is_site = class.queue.is_none();
-                    if is_site && !of_sites {
+                    let kind = match class {
+                        Some(class) if class.queue.is_none() => "site",
+                        Some(_) => "circuit",
+                        None => "unmatched",
+                    };
+                    if kind == "site" && !of_sites {
                         continue;
                     }
                     let labels = [
                         ("pair", pair.as_str()),
                         ("direction", side.name()),
-                        ("kind", if is_site { "site" } else { "circuit" }),
-                        ("name", &*class.name),
+                        ("kind", kind),
+                        ("name", class.map_or("", |class| &*class.name)),
                     ];
                     page.sample(&labels, of(counts));
                 }
@@ -91,10 +96,13 @@ pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes)]) -> String {
     page.finish()
 }
 
-/// The classes of a direction with what they have counted.
-fn of_side(classes: &Classes, side: Side) -> impl Iterator<Item = (&TreeClass, &ClassCounts)> {
+/// The classes of a direction with what they have counted, and behind them what matches none.
+fn of_side(
+    classes: &Classes,
+    side: Side,
+) -> impl Iterator<Item = (Option<&TreeClass>, &ClassCounts)> {
     let tree = classes.trees[side as usize].iter();
-    let known = tree.flat_map(|tree| tree.classes());
+    let known = tree.flat_map(|tree| tree.classes()).map(Some).chain([None]);
     known.zip(&classes.counts[side as usize])
 }
 
@@ -126,13 +134,14 @@ mod tests {
         };
         let classes = Classes {
             trees: [Some(Arc::new(tree)), None],
-            counts: [vec![counts; 2], Vec::new()],
+            counts: [vec![counts; 3], Vec::new()],
         };
         let text = page(Dialect::Prometheus, &[("wan".to_owned(), classes)]);
         for (name, kind, called, value) in [
             ("sent_bytes_total", "site", "hill", "4500"),
             ("sent_packets_total", "circuit", "1138", "3"),
             ("delay_seconds", "circuit", "1138", "0.007"),
+            ("sent_packets_total", "unmatched", "", "3"),
         ] {
             let of = format!("kind=\"{kind}\",name=\"{called}\"");
             let labels = format!("{{pair=\"wan\",direction=\"up\",{of}}}");
