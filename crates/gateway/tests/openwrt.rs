@@ -9,9 +9,9 @@ const STUBS: &str = r#"
 config_load() { :; }
 config_foreach() { for section in wan guest off bare; do "$1" "$section"; done; }
 config_get() {
-	local found
-	eval "found=\"\${uci_$2_$3}\""
-	eval "$1=\"\${found:-\$4}\""
+    local found
+    eval "found=\"\${uci_$2_$3}\""
+    eval "$1=\"\${found:-\$4}\""
 }
 config_get_bool() { config_get "$@"; }
 logger() { shift 2; echo "$*" >&2; }

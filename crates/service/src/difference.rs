@@ -170,6 +170,8 @@ pub(crate) fn around(running: &Around, wanted: &Around) -> Vec<Difference> {
     let groups = [running.control_group, wanted.control_group];
     found.look("control_group", FIXED, groups, show);
     found.look("metrics", FIXED, [running.metrics, wanted.metrics], show);
+    let pages = [running.status_page, wanted.status_page];
+    found.look("status_page", FIXED, pages, ToString::to_string);
     found.0
 }
 

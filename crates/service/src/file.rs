@@ -96,6 +96,9 @@ table! {
         control_group: Option<Group>,
         /// Address and port at which Prometheus may ask for `/metrics`. Default: none.
         metrics: Option<Address>,
+        /// Whether the same port shows people a page of what the pairs do, at `/`; it changes
+        /// nothing. Default false.
+        status_page: Option<bool>,
         /// The pairs of interfaces; each has a forwarding thread of its own.
         pair: Vec<PairTable>,
     }
@@ -186,6 +189,8 @@ pub struct Around {
     pub control_group: Option<u32>,
     /// Where metrics are to be had.
     pub metrics: Option<SocketAddr>,
+    /// Whether a page for people is there too.
+    pub status_page: bool,
 }
 
 /// A pair of interfaces. Where nothing is said, the bridge has its default.
@@ -397,6 +402,7 @@ impl Reading<'_> {
                 control: table.control.map(PathBuf::from),
                 control_group: table.control_group.map(|group| group.0),
                 metrics: table.metrics.map(|address| address.0),
+                status_page: table.status_page.unwrap_or(false),
             },
             pairs,
         })

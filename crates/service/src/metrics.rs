@@ -8,6 +8,7 @@
 
 mod circuits;
 mod http;
+mod status;
 mod text;
 
 use crate::fleet::{Fleet, PairStats};
@@ -16,6 +17,7 @@ use http::{Request, Response};
 use sojourn_bridge::{DELAYS, Delays, Side, SideStats};
 use sojourn_qdisc::{DropReason, Report};
 use sojourn_units::{Rate, Span};
+use status::Status;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -52,19 +54,27 @@ impl Metrics {
     /// When there can be no thread.
     pub fn serve(self, fleet: Arc<Fleet>) -> io::Result<()> {
         let thread = thread::Builder::new().name("metrics".into());
-        let page = move |request: &Request| respond(request, &fleet);
+        let status = fleet.around.status_page.then(Status::default);
+        let page = move |request: &Request| respond(request, &fleet, status.as_ref());
         thread
             .spawn(move || http::serve(&self.0, &(Arc::new(page) as _)))
             .map(drop)
     }
 }
 
-fn respond(request: &Request, fleet: &Fleet) -> Response {
+fn respond(request: &Request, fleet: &Fleet, status: Option<&Status>) -> Response {
     let plain = |status, body: &str| Response {
         status,
         content_type: "text/plain; charset=utf-8",
         body: body.to_owned(),
     };
+    if let ("GET", "/", Some(status)) = (&*request.method, &*request.path, status) {
+        return Response {
+            status: "200 OK",
+            content_type: "text/html; charset=utf-8",
+            body: status.page(&fleet.all_stats()),
+        };
+    }
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", path @ ("/metrics" | "/metrics/circuits")) => {
             let dialect = Dialect::asked(&request.accept);

@@ -169,6 +169,10 @@ pub(super) struct PairArgs {
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
 
+    /// Show people a page of what the pair does too, as http://ADDRESS/
+    #[arg(long, requires = "metrics")]
+    status_page: bool,
+
     /// Seed of the queues', losses' and jitter's dice and of the hash of flows [default: random, so
     /// that nobody knows which flows share a queue]
     #[arg(long, value_name = "N")]
@@ -289,6 +293,7 @@ impl PairArgs {
                 control: self.control.clone(),
                 control_group: self.control_group,
                 metrics: self.metrics,
+                status_page: self.status_page,
             },
             pairs: vec![pair],
         })

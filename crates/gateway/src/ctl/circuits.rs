@@ -158,16 +158,17 @@ fn table(circuits: &[Value]) -> Table {
     ]);
     for circuit in circuits {
         for way in ["up", "down"] {
-            let Some(counts) = circuit[way].as_object() else {
+            if !circuit[way].is_object() {
                 continue;
-            };
+            }
             let word = |field: &str| circuit[field].as_str().unwrap_or("-").to_owned();
-            let number = |field: &str| counts[field].to_string();
+            let number = |field: &str| circuit[way][field].to_string();
+            // What matches no circuit has none.
             let rate = |field: &str| {
-                let bps = counts[field].as_u64().map(Rate::from_bps);
+                let bps = circuit[way][field].as_u64().map(Rate::from_bps);
                 bps.map_or("-".to_owned(), show_rate)
             };
-            let delay = counts["delay_ms"].as_f64().unwrap_or(0.0);
+            let delay = circuit[way]["delay_ms"].as_f64().unwrap_or(0.0);
             table.row(vec![
                 word("kind"),
                 word("name"),
@@ -217,4 +218,30 @@ fn unshaped(circuits: &[Value]) -> String {
         return told;
     }
     format!("\nnot shaped by a circuit:\n{told}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What matches no circuit has neither a name nor a rate, and its addresses stand below.
+    #[test]
+    fn what_matches_no_circuit_has_a_row() {
+        let way = json!({
+            "sent_packets": 7,
+            "sent_bytes": 7000,
+            "dropped_packets": 0,
+            "marked_packets": 0,
+            "backlog_bytes": 0,
+            "delay_ms": 0.25,
+            "addresses": [{"address": "100.64.0.77", "rate_bps": 800_000.0}],
+        });
+        let unmatched = json!({"kind": "unmatched", "up": way});
+        let shown = table(std::slice::from_ref(&unmatched)).show();
+        let row = shown.lines().last().expect("a row");
+        let cells: Vec<_> = row.split_whitespace().collect();
+        assert_eq!(cells[..6], ["unmatched", "-", "-", "up", "-", "-"], "{row}");
+        assert_eq!(cells[6..8], ["7", "7000"], "{row}");
+        assert!(addresses(&unmatched).ends_with("  up: 100.64.0.77 800Kbit\n"));
+    }
 }

@@ -71,6 +71,11 @@ fn has(page: &str, line: &str) {
 }
 
 #[test]
+fn the_status_page_shows_every_pair() {
+    status::tests::shows(&pairs());
+}
+
+#[test]
 fn values_stand_under_their_names() {
     for dialect in [Dialect::Prometheus, Dialect::OpenMetrics] {
         let page = page(dialect, &pairs());

@@ -1,0 +1,165 @@
+//! A page for people over the same port: what each pair does, and whether its link would survive.
+//!
+//! It reads and changes nothing, has no script, and asks for nothing elsewhere; the browser loads
+//! it anew every other second. Off unless it is wanted.
+
+use crate::fleet::PairStats;
+use sojourn_bridge::Side;
+use sojourn_units::{Rate, Span, show_rate, show_span};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Rates are those of this time at least.
+const OVER: Duration = Duration::from_secs(1);
+
+const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+    <meta http-equiv=\"refresh\" content=\"2\">\
+    <meta http-equiv=\"Content-Security-Policy\" \
+    content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+    <meta name=\"viewport\" content=\"width=device-width\"><title>sojourn</title><style>\
+    body{font:15px sans-serif;margin:1em auto;max-width:60em;padding:0 1em}\
+    table{border-collapse:collapse;width:100%}td,th{padding:.2em .5em;text-align:right}\
+    td:first-child,th:first-child,td:nth-child(2),th:nth-child(2){text-align:left}\
+    tr+tr{border-top:1px solid #ccc}.wrong{color:#b00020;font-weight:bold}</style></head><body>\n";
+
+/// What a direction had sent: bytes, packets, and the time that these had waited.
+type Sent = [f64; 3];
+
+/// What pairs had sent at a moment.
+#[derive(Debug)]
+struct Sample {
+    at: Instant,
+    sent: BTreeMap<(String, &'static str), Sent>,
+}
+
+/// The page, with what it was made of before.
+#[derive(Debug, Default)]
+pub(super) struct Status(Mutex<[Option<Sample>; 2]>);
+
+impl Status {
+    /// The page now.
+    pub(super) fn page(&self, pairs: &[PairStats]) -> String {
+        let now = Sample::of(pairs, Instant::now());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let [older, newer] = &mut *kept;
+        // The younger of two that is old enough; several may look.
+        let is_due = |it: &Sample| now.at - it.at >= OVER;
+        if newer.as_ref().is_none_or(is_due) {
+            *older = newer.take();
+        }
+        let before = older.as_ref().filter(|it| is_due(it));
+        let page = render(pairs, &now, before);
+        if newer.is_none() {
+            *newer = Some(now);
+        }
+        page
+    }
+}
+
+impl Sample {
+    fn of(pairs: &[PairStats], at: Instant) -> Self {
+        let mut sent = BTreeMap::new();
+        for pair in pairs {
+            let Some(snapshot) = &pair.snapshot else {
+                continue;
+            };
+            for side in Side::BOTH {
+                let counted = &snapshot.stats[side as usize].queue.dequeued;
+                let waited = snapshot.delays[side as usize].sum.as_secs_f64();
+                let both = [counted.bytes as f64, counted.packets as f64, waited];
+                sent.insert((pair.name.clone(), side.name()), both);
+            }
+        }
+        Self { at, sent }
+    }
+}
+
+fn render(pairs: &[PairStats], now: &Sample, before: Option<&Sample>) -> String {
+    let mut page = HEAD.to_owned();
+    for pair in pairs {
+        let _ = writeln!(page, "<h2>{}</h2>", escaped(&pair.name));
+        let state = escaped(&pair.fail_open.text);
+        let class = if pair.fail_open.well {
+            ""
+        } else {
+            " class=wrong"
+        };
+        let _ = writeln!(page, "<p{class}>{state}</p>");
+        let Some(snapshot) = &pair.snapshot else {
+            page += "<p class=wrong>the forwarding thread does not answer</p>\n";
+            continue;
+        };
+        page += "<table><tr><th></th><th>queue</th><th>link</th><th>sent</th><th>delay</th>\
+                 <th>backlog</th><th>dropped</th><th>marked</th></tr>\n";
+        for side in Side::BOTH {
+            let at = side as usize;
+            let stats = &snapshot.stats[at];
+            let key = (pair.name.clone(), side.name());
+            let pace = before.and_then(|before| {
+                let seconds = (now.at - before.at).as_secs_f64();
+                let [then, now] = [before.sent.get(&key)?, now.sent.get(&key)?];
+                let grown = |of: usize| (now[of] - then[of]).max(0.0);
+                let rate = show_rate(Rate::from_bps((grown(0) * 8.0 / seconds) as u64));
+                let nanos = grown(2) / grown(1).max(1.0) * 1e9;
+                // Microseconds are as much as anybody reads.
+                let delay = Span::from_micros((nanos / 1e3).round() as u64);
+                Some([rate, show_span(delay)])
+            });
+            let [rate, delay] = pace.unwrap_or_else(|| ["-".into(), "-".into()]);
+            let cells = [
+                side.name().to_owned(),
+                escaped(&snapshot.reports[at].kind),
+                pair.rates[at].map_or("-".to_owned(), show_rate),
+                rate,
+                delay,
+                format!("{} B", stats.backlog.bytes),
+                stats.queue.dropped.packets.to_string(),
+                stats.queue.marked.packets.to_string(),
+            ];
+            let _ = writeln!(page, "<tr><td>{}</td></tr>", cells.join("</td><td>"));
+        }
+        page += "</table>\n";
+    }
+    page += "</body></html>\n";
+    page
+}
+
+/// A text within HTML.
+fn escaped(text: &str) -> String {
+    let pieces = text.chars().map(|c| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&quot;".to_owned(),
+        c => c.to_string(),
+    });
+    pieces.collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Two samples, two seconds apart.
+    pub(in crate::metrics) fn shows(pairs: &[PairStats]) {
+        let at = Instant::now();
+        let now = Sample::of(pairs, at + Duration::from_secs(2));
+        let mut before = Sample::of(pairs, at);
+        for sent in before.sent.values_mut() {
+            // A mebibyte and a thousand packets less, which have waited 7 ms each.
+            *sent = [sent[0] - 1_048_576.0, sent[1] - 1000.0, sent[2] - 7.0];
+        }
+        let page = render(pairs, &now, Some(&before));
+        assert!(page.contains("<td>4194304bit</td><td>7ms</td>"), "{page}");
+        assert!(page.contains("back\\slash &quot;quoted&quot;"), "{page}");
+        assert!(page.contains("does not answer"), "{page}");
+        assert!(render(pairs, &now, None).contains("<td>-</td><td>-</td>"));
+        // Nothing is loaded from elsewhere, and nothing runs.
+        assert!(
+            !page.contains("http:") && !page.contains("<script"),
+            "{page}"
+        );
+    }
+}
