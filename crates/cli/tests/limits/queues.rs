@@ -58,7 +58,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let short = [
         ("", "dumbbell.qdisc: the discipline is missing"),
         ("pye", "dumbbell.qdisc: unknown discipline `pye`"),
-        ("\\u0000", "dumbbell.qdisc: `"),
+        ("\\u0000", "dumbbell.qdisc: unknown discipline `"),
         (
             "\u{1f600}",
             "dumbbell.qdisc: unknown discipline `\u{1f600}`",
