@@ -447,12 +447,15 @@ impl<P: Packet, C: Pace> Cake<P, C> {
     }
 }
 
+/// The slowest rate by which Linux lengthens a tin's target: 64 bytes per second.
+const SLOWEST: Rate = Rate::from_bps(512);
+
 /// COBALT for a tin that has `rate`, whose longest packet takes its time there.
 fn cobalt(rtt: Span, rate: Rate, mtu: u32) -> CobaltParams {
     let mtu_time = if rate.is_zero() {
         Span::ZERO
     } else {
-        rate.time_for(u64::from(mtu))
+        rate.max(SLOWEST).time_for(u64::from(mtu))
     };
     let wanted = Span::from_nanos(rtt.as_nanos() / 20);
     let slow = Span::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2);

@@ -141,7 +141,7 @@ fn parse(text: &str, units: &[(&str, f64)], wanted: &'static str) -> Result<f64,
     let value = number * factor;
     // 2^63: far above any rate, size or time that means something, and exact as an integer.
     if value.is_finite() && value < 9.2e18 {
-        Ok(value + 0.5)
+        Ok(value)
     } else {
         Err(error(false))
     }
@@ -152,10 +152,10 @@ fn parse(text: &str, units: &[(&str, f64)], wanted: &'static str) -> Result<f64,
 /// # Errors
 /// When the text is no number with a rate unit, unless it is zero.
 pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
-    parse(text, RATE_UNITS, RATE_WANTED).map(|bps| Rate::from_bps(bps as u64))
+    parse(text, RATE_UNITS, RATE_WANTED).map(|bps| Rate::from_bps((bps + 0.5) as u64))
 }
 
-/// Reads a size in bytes in tc's notation.
+/// Reads a size in bytes in tc's notation. Of a fraction whole bytes count, as in tc.
 ///
 /// # Errors
 /// When the text is no number with a size unit.
@@ -168,7 +168,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
 /// # Errors
 /// When the text is no number with a time unit, unless it is zero.
 pub fn parse_span(text: &str) -> Result<Span, UnitError> {
-    parse(text, SPAN_UNITS, SPAN_WANTED).map(|nanos| Span::from_nanos(nanos as u64))
+    parse(text, SPAN_UNITS, SPAN_WANTED).map(|nanos| Span::from_nanos((nanos + 0.5) as u64))
 }
 
 /// Prints a rate as `tc` does, but never loses digits: the largest unit that divides it.

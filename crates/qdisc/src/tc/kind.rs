@@ -40,7 +40,7 @@ pub struct Kind {
     pub(super) moved: &'static [(&'static str, &'static str)],
     /// Other words of tc's for those of a choice.
     pub(super) synonyms: &'static [(&'static str, &'static str)],
-    /// Options that tc refuses to take twice, `*` for all; of others the last one counts there.
+    /// Options that tc refuses to take twice; of others the last one counts there.
     pub(super) once: &'static [&'static str],
     /// What `rules` derives options from: when words are laid over a running discipline, each of
     /// these groups is as it runs unless one of the group is given.

@@ -170,7 +170,7 @@ impl<'a> Given<'a> {
             let known = kind.option(word.text);
             let (opt, on) = known.ok_or_else(|| self.unknown_option(word))?;
             if self.has(opt.name) && !opt.repeats {
-                if !reader.as_tc || kind.once.contains(&"*") || kind.once.contains(&opt.name) {
+                if !reader.as_tc || kind.once.contains(&opt.name) {
                     return Err(self.twice(opt, word));
                 }
                 self.forget(opt, word, reader);
@@ -287,6 +287,7 @@ impl<'a> Given<'a> {
         if let Some(length) = self.length(opt, value, reader.path) {
             return length;
         }
+        reader.note_bytes(opt, text);
         if let Some(number) = reader.bare(opt, text) {
             self.in_range(opt, number, value)?;
             return Ok(Amount::Number(number));

@@ -19,11 +19,7 @@ pub(super) fn plain(value: &Value) -> String {
 
 /// A size as tc prints it: in a larger unit when that is nearly exact.
 pub(super) fn size(bytes: u64) -> String {
-    for (unit, factor, slack) in [
-        ("Gb", 1_u64 << 30, 1024),
-        ("Mb", 1 << 20, 1024),
-        ("Kb", 1 << 10, 16),
-    ] {
+    for (unit, factor, slack) in [("Mb", 1_u64 << 20, 1024), ("Kb", 1 << 10, 16)] {
         // C's rint: to the nearest, halves to the even one.
         let whole = libm::rint(bytes as f64 / factor as f64);
         if bytes >= factor && libm::fabs(whole * factor as f64 - bytes as f64) < f64::from(slack) {

@@ -7,7 +7,7 @@ use super::relative::LinkPath;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_span};
+use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_span, rate_in_bytes, show_rate};
 
 /// How a queue's string is read. By default on its own and strictly, as [`Entrance`] is.
 ///
@@ -74,6 +74,18 @@ impl Reader {
 
     pub(super) fn note(&mut self, what: String) {
         self.notes.push(what);
+    }
+
+    /// Notes a rate in bytes per second, which elsewhere would be bits.
+    pub(super) fn note_bytes(&mut self, opt: &Opt, text: &str) {
+        let bytes = rate_in_bytes(text).filter(|_| opt.unit == Unit::Rate);
+        if let Some(rate) = bytes {
+            let shown = show_rate(rate);
+            let name = opt.name;
+            self.note(format!(
+                "`{name} {text}` is {shown}: `bps` are bytes per second, as in tc"
+            ));
+        }
     }
 
     /// What tc takes a number without a unit for, if that is how words are read.

@@ -230,6 +230,8 @@ fn text_option(field: &Field, opt: Option<&'static Opt>) -> Option<String> {
             return Some(String::from(if *on { told.name } else { off? }));
         }
         (Value::Bool(on), _) => return on.then(|| String::from(name)),
+        // A switch that JSON names by its word.
+        (Value::Text(word), Some(Unit::Switch(_))) => return Some(word.clone()),
         (Value::Text(word), Some(Unit::Choice(words))) => {
             let own = match opt.map(|opt| opt.json) {
                 Some(Json::Words(_, own)) => own.iter().position(|own| own == word),

@@ -28,6 +28,9 @@ const PRESETS: [(&str, u64); 8] = [
     ("interplanetary", 1_000_000_000),
 ];
 
+/// tc counts in bytes per second; what is below one is unlimited.
+const LEAST: Rate = Rate::from_bps(8);
+
 const BANDWIDTH: Opt = opt(
     "bandwidth",
     Unit::Rate,
@@ -36,7 +39,7 @@ const BANDWIDTH: Opt = opt(
         CakeParams;
         |cake| cake.bandwidth.amount().or(Some(Amount::Word("unlimited")));
         |cake, amount| {
-            cake.bandwidth = Some(Rate::of(amount)).filter(|rate| !rate.is_zero());
+            cake.bandwidth = Some(Rate::of(amount)).filter(|rate| *rate >= LEAST);
             cake.autorate = false;
         }
     ),
@@ -146,6 +149,14 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
             "unlimited",
             "`bandwidth` and `unlimited` contradict each other".to_string(),
             "give one of them".to_string(),
+        ));
+    }
+    let is_too_slow = |bits: u64| bits > 0 && bits < LEAST.as_bps();
+    if given.number("bandwidth").is_some_and(is_too_slow) && !given.as_tc {
+        return Err(given.wrong(
+            "bandwidth",
+            "`bandwidth` of cake is below a byte per second".to_string(),
+            "give 8bit at least, or `unlimited` for no shaper".to_string(),
         ));
     }
     // As in tc, whose later words switch it off.

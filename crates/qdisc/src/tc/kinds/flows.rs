@@ -14,11 +14,14 @@ pub(super) const FLOW_LIMIT: Opt = packet_limit(field!(FlowParams, limit));
 options! { FlowParams;
     pub(super) FLOWS: opt(Unit::Count, (1, 65_536)) flows, "queues into which flows are hashed";
 }
+/// The largest quantum that Linux takes.
+const MOST_QUANTUM: u64 = 1 << 20;
+
 /// tc reads and prints a bare number in fq_codel, and a size in fq_pie.
 pub(super) const fn quantum(unit: Unit) -> Opt {
     let access = field!(FlowParams, quantum);
     let meaning = "bytes that a queue may send in its turn";
-    let quantum = opt("quantum", unit, (256, COUNT), access, meaning);
+    let quantum = opt("quantum", unit, (256, MOST_QUANTUM), access, meaning);
     plain(from(quantum, "the link's MTU with its header"))
 }
 options! { FlowParams;

@@ -197,7 +197,9 @@ pub(super) const TBF: Kind = Kind {
         ("overhead", "limit"),
         ("linklayer", "limit"),
     ],
-    once: &["*"],
+    once: &[
+        "rate", "burst", "peakrate", "mtu", "limit", "latency", "mpu", "overhead",
+    ],
     derived: &[&["limit", "latency", "over"]],
     ..Kind::BARE
 };

@@ -67,6 +67,17 @@ fn a_value_without_its_option_is_told_which() {
 }
 
 #[test]
+fn a_rate_in_bytes_is_noted() {
+    let taken = crate::Reading::default()
+        .read("cake bandwidth 20Mbps")
+        .unwrap();
+    assert_eq!(
+        taken.notes,
+        ["`bandwidth 20Mbps` is 160Mbit: `bps` are bytes per second, as in tc"]
+    );
+}
+
+#[test]
 fn a_rate_is_read_as_results_show_it() {
     assert_eq!(
         read("cake bandwidth 20 Mbit/s"),
