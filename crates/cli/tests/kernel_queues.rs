@@ -144,6 +144,39 @@ fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path(
     );
 }
 
+/// The kernel keeps what a change does not name, so that what is off has to be named.
+#[test]
+fn a_change_switches_off_what_the_new_words_do_not_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "--queues",
+        "kernel",
+        "--set",
+        "dumbbell.up.qdisc=pie ecn bytemode",
+        "--set",
+        "dumbbell.down.qdisc=codel ecn",
+    ];
+    let mut cell = run(dir.path(), 2, &more);
+    let path = dir.path().join("cell.toml");
+    let change =
+        |link, queue| format!("[[change]]\nat = \"1s\"\nlink = \"{link}\"\nqdisc = \"{queue}\"\n");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text + &change("up", "pie") + &change("down", "codel"),
+    )
+    .unwrap();
+    let output = cell.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = merged.whole().unwrap().remove(0);
+    for (_, link) in &result.links {
+        let mut options = link.qdisc.options.iter();
+        let on = options.find(|field| field.value == Value::Bool(true));
+        assert!(on.is_none(), "{:?}", link.qdisc);
+    }
+}
+
 #[test]
 fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
     let dir = tempfile::tempdir().unwrap();

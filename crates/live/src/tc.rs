@@ -116,12 +116,24 @@ pub(crate) fn changed(before: &[String], after: &[String]) -> Option<Vec<String>
     let alike =
         before.len() == after.len() && before.iter().zip(after).all(|(a, b)| place(a) == place(b));
     let differ = before.iter().zip(after).filter(|(a, b)| a != b);
-    let change = |line: &str| line.replacen("add", "change", 1);
-    alike.then(|| {
-        differ
-            .map(|(_, line)| change(&without_flows(line)))
-            .collect()
-    })
+    let change = |(before, after): (&String, &String)| {
+        let change = after.replacen("add", "change", 1);
+        let off = switched_off(before, after);
+        off.iter()
+            .fold(without_flows(&change), |line, word| line + " " + word)
+    };
+    alike.then(|| differ.map(change).collect())
+}
+
+/// Words for what a line has switched on and the line after it does not say.
+fn switched_off(before: &str, after: &str) -> Vec<String> {
+    let [before, after] = [before, after].map(|line| {
+        let (_, queue) = line.split_once(" handle ")?;
+        let (_, words) = queue.split_once(": ")?;
+        words.parse::<Spec>().ok()
+    });
+    let specs = before.zip(after);
+    specs.map_or_else(Vec::new, |(before, after)| after.switched_off(&before))
 }
 
 /// The words of a line up to the kind of queue or class.

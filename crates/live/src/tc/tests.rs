@@ -54,6 +54,30 @@ fn a_queue_changes_by_its_parameters_alone() {
     assert!(target[0].starts_with("qdisc change dev d parent 1:1 handle 10: fq_codel "));
     assert!(target[0].contains(" target 9ms") && !target[0].contains("flows"));
     assert_eq!(changed(&at("codel", 10), &at("fq_codel", 10)), None);
+    // The kernel keeps what a change does not name.
+    for (before, after, off) in [
+        ("codel ecn", "codel", " noecn"),
+        (
+            "pie ecn bytemode dq_rate_estimator",
+            "pie",
+            " noecn nobytemode no_dq_rate_estimator",
+        ),
+        ("fq_pie ecn bytemode", "fq_pie ecn", " nobytemode"),
+        (
+            "fq_codel ce_threshold 1ms",
+            "fq_codel",
+            " ce_threshold 4294s",
+        ),
+        (
+            "cake ingress fwmark 0xff mpu 64",
+            "cake",
+            " egress mpu 0 fwmark 0",
+        ),
+        ("codel ecn", "codel ecn target 9ms", " ecn"),
+    ] {
+        let change = changed(&at(before, 10), &at(after, 10)).unwrap();
+        assert!(change[0].ends_with(off), "{change:?}");
+    }
     let cake = |rate| at(&format!("cake bandwidth {rate}mbit"), 10);
     assert_eq!(
         changed(&cake(9), &cake(8)).map(|lines| lines.len()),
