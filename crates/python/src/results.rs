@@ -10,9 +10,9 @@ use sojourn_frame::{flows, links, runs, series};
 use sojourn_report::{
     Finished, Merged, ReportError, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
 };
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Problems, Scenario};
 use sojourn_world::figure::{Kind, series as all_series};
-use sojourn_world::{RunResult, ScenarioInfo, Source};
+use sojourn_world::{Cell, RunResult, ScenarioInfo, Source};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ impl Results {
         for number in 0..self.list.len() {
             let run = self.all().get(number);
             let run = run.map_err(|error| error::report(py, &error))?;
-            let cell = Scenario::cell(&source, &run.params, run.seed);
+            let cell = cell_of(&source, &run.params, run.seed);
             let cell = cell.map_err(|problems| error::scenario(py, &problems))?;
             let file = data_file(&run, &cell);
             let (name, bytes) = file.map_err(|reason| error::run(py, &reason.to_string()))?;
@@ -201,6 +201,17 @@ impl Results {
             passing: passing.collect(),
         })
     }
+}
+
+/// The cell of a run. What is written in Python is a parameter that no scenario reads: the cell is
+/// made without it.
+fn cell_of(source: &Source, params: &[(String, String)], seed: u64) -> Result<Cell, Problems> {
+    let of = |params: &[(String, String)]| Scenario::cell(source, params, seed);
+    of(params).or_else(|_| {
+        let is_read = |param: &&(String, String)| of(std::slice::from_ref(*param)).is_ok();
+        let read: Vec<_> = params.iter().filter(is_read).cloned().collect();
+        of(&read)
+    })
 }
 
 /// Writes results into a folder, if it may have them, and clears it of what was there before.

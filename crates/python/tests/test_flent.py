@@ -68,3 +68,20 @@ def test_flent_reads_our_means(home: sojourn.Scenario, tmp_path: Path) -> None:
 def test_runs_without_series_are_refused(home: sojourn.Scenario, tmp_path: Path) -> None:
     with pytest.raises(sojourn.RunError, match="no series"):
         sojourn.run(home).to_flent(tmp_path)
+
+
+class Small(sojourn.Aqm):
+    limit = 3
+
+
+def test_what_is_written_in_python_has_data_files_too(
+    home: sojourn.Scenario, tmp_path: Path
+) -> None:
+    results = sojourn.run(home, series=True, queues={"down": Small})
+    (file,) = results.to_flent(tmp_path / "link")
+    with gzip.open(file) as stream:
+        ours = json.load(stream)["results"]["Ping (ms) ICMP"]
+    rtts = results.series("rtt").to_polars().filter(name="probe")["value"].to_list()
+    assert ours == rtts
+    swept = sojourn.sweep(home, {"dumbbell.qdisc": ["codel", Small]}, series=True)
+    assert len(swept.to_flent(tmp_path / "axis")) == 2

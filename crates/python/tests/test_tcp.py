@@ -168,6 +168,13 @@ def test_what_it_raises_ends_the_run(home: sojourn.Scenario) -> None:
         sojourn.run(home, controls={"download": lambda: int("one")})
 
 
+def test_a_class_is_no_value_of_an_axis(home: sojourn.Scenario) -> None:
+    with pytest.raises(TypeError, match=r'give controls=\{"download": Reno\}'):
+        sojourn.sweep(home, {"flow.download.tcp.cc": ["cubic", Reno]})
+    with pytest.raises(TypeError, match=r'give controls=\{"FLOW": Reno\}'):
+        sojourn.run(home, tcp__cc=Reno)
+
+
 def test_only_flows_that_ask_one_have_one(home: sojourn.Scenario) -> None:
     with pytest.raises(sojourn.RunError, match="no flow is named `upload`; known here: download, probe"):
         sojourn.run(home, controls={"upload": Reno})
