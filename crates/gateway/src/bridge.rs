@@ -228,6 +228,7 @@ pub fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         Some(path) => BridgeFile::load(path)?,
         None => args.pair.file()?,
     };
+    eprint!("{}", file.warnings);
     if args.dry_run {
         return dry_run(args.config.as_deref(), file);
     }

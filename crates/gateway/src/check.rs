@@ -79,6 +79,7 @@ pub fn check_bridge(file: &Path, show: Show) -> anyhow::Result<u8> {
         Show::Json => print(&json::pairs(&bridge))?,
         Show::Nothing => {}
         Show::Tables => {
+            eprint!("{}", bridge.warnings);
             let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
             text += &directions(&bridge).show();
             if bridge.pairs.iter().any(|it| it.fail_open != FailOpen::Off) {

@@ -274,6 +274,18 @@ fn what_is_right_and_not_meant_is_warned_of() {
     }
 }
 
+#[test]
+fn queues_that_come_later_are_warned_of_too() {
+    let text = with_changes(
+        "[[change]]\nat = \"2s\"\nlink = \"down\"\nqdisc = \"cake bandwidth 20mbit\"\n",
+    );
+    let found = warned(&text, &[]);
+    assert!(
+        found[0].starts_with("change[1].qdisc: the shaper of 20Mbit never shapes"),
+        "{found:?}"
+    );
+}
+
 /// By hand: 2 740 682 bytes each 200 ms are 110 Mbit/s; twice the product of 1 Gbit/s and 200 ms is
 /// 50 000 000 bytes, 47.7 MiB.
 #[test]

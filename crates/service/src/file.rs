@@ -12,10 +12,10 @@ use sojourn_qdisc::{Entrance, Spec, WORKERS};
 use sojourn_text::hop::HopTable;
 use sojourn_text::problem::{Problem, Problems};
 use sojourn_text::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name, Queue};
-use sojourn_text::queue::{QueueWords, ethernet};
+use sojourn_text::queue::{FRAME, QueueWords, ethernet};
 use sojourn_text::read::{Read, wrong_type};
 use sojourn_text::tree::{Node, Value};
-use sojourn_text::{Files, Resolver, named_text};
+use sojourn_text::{Files, Resolver, Warnings, named_text};
 use sojourn_text::{table, words};
 use sojourn_units::Span;
 use std::borrow::Cow;
@@ -178,6 +178,8 @@ pub struct BridgeFile {
     pub around: Around,
     /// At least one; no interface is in two of them, and no name is.
     pub pairs: Vec<BridgePair>,
+    /// What of it is right and may not be meant.
+    pub warnings: Warnings,
 }
 
 /// What a bridge has around its pairs.
@@ -309,7 +311,10 @@ impl BridgeFile {
             reading.bridge(table)
         });
         match file {
-            Some(file) if problems.is_empty() => Ok(file),
+            Some(file) if problems.is_empty() => Ok(Self {
+                warnings: problems.into_warnings(),
+                ..file
+            }),
             _ => {
                 problems.sort();
                 Err(problems)
@@ -405,6 +410,7 @@ impl Reading<'_> {
                 status_page: table.status_page.unwrap_or(false),
             },
             pairs,
+            warnings: Warnings::default(),
         })
     }
 
@@ -554,7 +560,12 @@ impl Reading<'_> {
                 "give packets or bytes, or write it in a circuit",
             );
         }
-        words.for_link(path, ethernet(line.rate.fixed()), self.problems)
+        let rate = line.rate.fixed();
+        let queue = words.for_link(path, ethernet(rate), self.problems)?;
+        if !has_circuits {
+            self.queue_traps(path, &queue.spec, rate, FRAME);
+        }
+        Some(queue)
     }
 
     /// Reads the files and has the queues be trees of rates.

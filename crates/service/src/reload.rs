@@ -244,6 +244,9 @@ impl Fleet {
     /// The pairs that the file asks for.
     fn read(&self, path: &Path) -> Result<Vec<Pair>, ReloadError> {
         let file = BridgeFile::load(path).map_err(ReloadError::File)?;
+        for warning in file.warnings.to_string().lines() {
+            self.note("reload", warning);
+        }
         let fixed = around(&self.around, &file.around);
         if !fixed.is_empty() {
             return Err(ReloadError::Fixed(

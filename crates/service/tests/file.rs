@@ -314,6 +314,35 @@ fn what_several_workers_cannot_do_has_its_place() {
     assert!(parse(&fine).is_ok());
 }
 
+#[test]
+fn what_is_right_and_not_meant_is_warned_of() {
+    let warned = |keys: &str| {
+        let text = format!("version = 1\n[[pair]]\nleft = \"a\"\nright = \"b\"\n{keys}\n");
+        parse(&text).unwrap().warnings.to_string()
+    };
+    assert_eq!(
+        warned("rate = \"20mbit\"\nqdisc = \"cake bandwidth 18mbit\""),
+        ""
+    );
+    for (keys, wanted) in [
+        (
+            "rate = \"20Mbps\"",
+            "test.toml:5:8: warning: pair[1].rate: `20Mbps` is 160 Mbit/s",
+        ),
+        (
+            "rate = \"20mbit\"\nqdisc = \"cake bandwidth 30mbit\"",
+            "warning: pair[1].qdisc: the shaper of 30Mbit never shapes: the link sends at 20Mbit",
+        ),
+        (
+            "down = { rate = \"20mbit\", qdisc = \"bfifo limit 1000\" }",
+            "warning: pair[1].down.qdisc: a limit of 1000b passes no full packet",
+        ),
+    ] {
+        let shown = warned(keys);
+        assert!(shown.contains(wanted), "{shown}");
+    }
+}
+
 /// By hand: 8 Mbit/s carry 10 000 bytes in 10 ms.
 #[test]
 fn a_limit_in_time_is_what_the_pair_sends_in_it() {

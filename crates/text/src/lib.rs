@@ -21,6 +21,7 @@ pub mod reference;
 mod resolver;
 mod text;
 mod trace;
+mod traps;
 pub mod tree;
 
 pub use files::{BadTrace, Files, Once, load_trace, named_text};

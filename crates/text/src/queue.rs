@@ -48,13 +48,16 @@ impl QueueWords {
 /// Largest IP packet of a link.
 pub const MTU: u32 = 1500;
 
+/// Length of a full packet's frame on Ethernet.
+pub const FRAME: u32 = MTU + 14;
+
 /// A link of Ethernet at this rate, whose base RTT nobody knows.
 #[must_use]
 pub const fn ethernet(rate: Option<Rate>) -> LinkPath {
     LinkPath {
         rate,
         rtt: None,
-        frame: MTU + 14,
+        frame: FRAME,
     }
 }
 

@@ -9,7 +9,7 @@ use sojourn_line::{Chance, Line, LineRate, Loss, NotNetem, Reorder};
 use sojourn_qdisc::{Entrance, Reading, WORKERS};
 use sojourn_service::parse_link_rate;
 use sojourn_service::{Around, BridgeFile, BridgePair, PcapFile};
-use sojourn_text::load_trace;
+use sojourn_text::{Warnings, load_trace};
 use sojourn_units::{Rate, Span, parse_size, parse_span};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -200,9 +200,9 @@ fn queue(option: &str, text: &str, as_tc: bool) -> Result<Entrance, WrongInput> 
     })?;
     if as_tc {
         say(format_args!("{option} is taken for: {}", taken.queue));
-        for note in &taken.notes {
-            say(format_args!("{option}: {note}"));
-        }
+    }
+    for note in &taken.notes {
+        say(format_args!("{option}: {note}"));
     }
     Ok(taken.queue)
 }
@@ -296,6 +296,7 @@ impl PairArgs {
                 status_page: self.status_page,
             },
             pairs: vec![pair],
+            warnings: Warnings::default(),
         })
     }
 }

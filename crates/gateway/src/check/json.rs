@@ -38,6 +38,7 @@ pub(super) fn pairs(bridge: &BridgeFile) -> String {
     show(&json!({
         "format": FORMAT,
         "problems": [],
+        "warnings": bridge.warnings.json(),
         "pairs": pairs.collect::<Vec<_>>(),
     }))
 }

@@ -20,12 +20,17 @@ pub(crate) struct Pending {
     pub(super) words: QueueWords,
 }
 
+/// Length of a full packet's frame.
+pub(super) fn frame_of(file: &ScenarioFile) -> u32 {
+    MTU + u32::from(file.framing.unwrap_or(Framing::Ethernet).value())
+}
+
 /// A link at this rate, with frames of that framing.
 pub(super) fn link_path(file: &ScenarioFile, rate: Option<Rate>) -> LinkPath {
     LinkPath {
         rate,
         rtt: None,
-        frame: MTU + u32::from(file.framing.unwrap_or(Framing::Ethernet).value()),
+        frame: frame_of(file),
     }
 }
 

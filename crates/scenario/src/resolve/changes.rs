@@ -1,7 +1,7 @@
 //! What becomes of a cell's links while it runs.
 
 use super::Resolver;
-use super::buffers::{base_rtt, constant, link_path};
+use super::buffers::{base_rtt, constant, frame_of, link_path};
 use crate::format::{ChangeTable, ScenarioFile};
 use crate::problem::suggestion;
 use crate::quantity::NewRate;
@@ -72,6 +72,9 @@ impl Resolver<'_> {
                 let words = queue.0.clone();
                 let queue = words.for_link(&format!("{path}.qdisc"), link, self.problems);
                 change.qdisc = queue.map(|queue| queue.spec);
+                if let Some(spec) = &change.qdisc {
+                    self.queue_traps(&format!("{path}.qdisc"), spec, rate, frame_of(file));
+                }
             }
         }
         changes.into_iter().map(|(_, change, _)| change).collect()

@@ -1,14 +1,13 @@
 //! What is right and yet not meant: warnings, each with its place and what it means.
 //!
-//! Not here: `20Mbps`, which is bytes in tc; whoever reads a rate warns of it.
+//! Not here: queues that do not what they should (`text`'s `traps.rs`), and `20Mbps`, which is
+//! bytes in tc; whoever reads a rate warns of it.
 
 use super::Resolver;
-use crate::format::{Framing, ScenarioFile};
-use crate::problem::Problem;
-use sojourn_qdisc::{FifoParams, Limit, Spec};
-use sojourn_text::queue::MTU;
-use sojourn_units::{Rate, Span, Unit, show_rate, show_size};
-use sojourn_world::{Flow, LineRate, Network, Transport};
+use super::buffers::frame_of;
+use crate::format::ScenarioFile;
+use sojourn_units::{Rate, Span, Unit};
+use sojourn_world::{Flow, Network, Transport};
 
 /// What flows must reach of a link's rate not to be called held: headers take some of it.
 const FULL: f64 = 0.9;
@@ -16,15 +15,12 @@ const FULL: f64 = 0.9;
 impl Resolver<'_> {
     /// Warns of what a cell means and its author may not.
     pub(super) fn traps(&mut self, file: &ScenarioFile, network: &Network, flows: &[Flow]) {
-        let framing = file.framing.unwrap_or(Framing::Ethernet).value();
-        let frame = u64::from(MTU) + u64::from(framing);
         for (link, interface) in network.interfaces.iter().enumerate() {
             let Some(path) = self.queue_path(file, link) else {
                 continue;
             };
-            let rate = network.wire(link).map(|wire| &wire.line.rate);
-            self.idle_shaper(&path, &interface.qdisc, rate);
-            self.closed_queue(&path, &interface.qdisc, frame);
+            let rate = network.wire(link).and_then(|wire| wire.line.rate.fixed());
+            self.queue_traps(&path, &interface.qdisc, rate, frame_of(file));
         }
         self.held_flows(network, flows);
     }
@@ -39,72 +35,6 @@ impl Resolver<'_> {
             (None, above) => format!("{}.qdisc", above?),
         };
         self.tree.has(&path).then_some(path)
-    }
-
-    fn warn(&mut self, path: &str, message: String, help: String) {
-        let problem = Problem::new(self.tree.locate(path), path, message);
-        self.problems.warn(problem.help(help));
-    }
-
-    /// A shaper above the rate of its link.
-    fn idle_shaper(&mut self, path: &str, spec: &Spec, rate: Option<&LineRate>) {
-        let Some(&LineRate::Fixed(link)) = rate else {
-            return;
-        };
-        let (own, inner) = match spec {
-            Spec::Cake(cake) | Spec::CakeMq { cake, .. } => (cake.bandwidth, None),
-            Spec::Htb { htb, inner } => (Some(htb.rate), Some(inner)),
-            Spec::Tbf { tbf, inner } => (Some(tbf.rate), Some(inner)),
-            Spec::Fifo(_)
-            | Spec::Single { .. }
-            | Spec::Flows { .. }
-            | Spec::DualPi2(_)
-            | Spec::Tree(_) => return,
-        };
-        if let Some(own) = own.filter(|own| *own > link && !link.is_zero()) {
-            let message = format!(
-                "the shaper of {} never shapes: the link sends at {}",
-                show_rate(own),
-                show_rate(link)
-            );
-            let help = "a shaper has a rate below its link's; without one the link itself holds \
-                        packets back";
-            self.warn(path, message, help.to_owned());
-        }
-        if let Some(inner) = inner {
-            self.idle_shaper(path, inner, rate);
-        }
-    }
-
-    /// A limit in bytes that no full packet fits in.
-    fn closed_queue(&mut self, path: &str, spec: &Spec, frame: u64) {
-        let (what, most, help) = match spec {
-            Spec::Fifo(FifoParams::Bytes(limit)) => {
-                let help = format!("for {limit} packets write `pfifo limit {limit}`");
-                ("limit", *limit, help)
-            }
-            Spec::Single {
-                limit: Limit::Bytes(limit),
-                ..
-            } => {
-                let help = format!("for {limit} packets write `limit {limit}p`");
-                ("limit", *limit, help)
-            }
-            Spec::Tbf { tbf, inner } => {
-                self.closed_queue(path, inner, frame);
-                let least = tbf.mtu.map_or(tbf.burst, |mtu| mtu.min(tbf.burst));
-                ("bucket", least, format!("at least {frame} bytes"))
-            }
-            Spec::Htb { inner, .. } => return self.closed_queue(path, inner, frame),
-            _ => return,
-        };
-        if most < frame {
-            let message = format!(
-                "a {what} of {} passes no full packet: each has {frame} bytes and is dropped",
-                show_size(most)
-            );
-            self.warn(path, message, help);
-        }
     }
 
     /// TCP flows that cannot fill their bottleneck whatever the queue does: what is in flight is

@@ -124,7 +124,7 @@ fn parts() -> impl Strategy<Value = FlowParts> {
 }
 
 fn flows() -> impl Strategy<Value = FlowParams> {
-    let quantum = proptest::option::of(256_u32..);
+    let quantum = proptest::option::of(256_u32..=1 << 20);
     (1_u32.., 1_u32..=65_536, quantum, size(), 1_u32.., parts()).prop_map(
         |(limit, flows, quantum, memory_limit, drop_batch, parts)| FlowParams {
             limit,

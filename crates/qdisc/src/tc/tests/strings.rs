@@ -426,7 +426,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "fq_codel quantum 64",
-        "`quantum 64` is too small; it can be 256 to 4294967295",
+        "`quantum 64` is too small; it can be 256 to 1048576",
         "64",
     ),
     (
