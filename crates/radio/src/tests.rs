@@ -530,6 +530,39 @@ fn each_rate_has_its_errors() {
     }
 }
 
+/// Two hidden stations send to the one in the middle, one of them with 12 dB more: its frames
+/// survive the other's, by SINR (11 Mbit/s needs 6 dB) and by pairs (10 dB), and the other's do not.
+#[test]
+fn the_stronger_of_two_hidden_stations_gets_through() {
+    for profile in [Profile::STANDARD_B, Profile::NS2_B] {
+        let profile = Profile {
+            range: 15.0,
+            sense: 15.0,
+            ..profile
+        };
+        let places = [(-10.0, 0.0), (0.0, 0.0), (10.0, 0.0)];
+        let places = places.map(|(x, y)| Place { x, y });
+        // 20 m apart: what the strong one sends reaches 15 m · 4, and its own ear 15 m only.
+        let lost = |powers: &[f64]| {
+            let dice = |n: usize| Stream::named(1, &std::format!("station {n}"));
+            let mut air = Air::new(profile, (&places, powers), dice);
+            let mut bed = Bed::new(3);
+            bed.sources[0] = Some(always(1, 1000));
+            bed.sources[2] = Some(always(1, 1000));
+            bed.run(&mut air, Time::ZERO + Span::from_secs(2));
+            [0, 2].map(|n| {
+                let counts = air.counts(n);
+                counts.collided as f64 / counts.sent as f64
+            })
+        };
+        let even = lost(&[1.0, 1.0, 1.0]);
+        let uneven = lost(&[16.0, 1.0, 1.0]);
+        assert!(even[0] > 0.2 && even[1] > 0.2, "{even:?}");
+        assert!(uneven[0] < even[0] / 2.0, "{even:?} {uneven:?}");
+        assert!(uneven[1] > 2.0 * uneven[0], "{uneven:?}");
+    }
+}
+
 #[test]
 fn broadcasts_reach_all_in_range_once() {
     let mut air = air(
