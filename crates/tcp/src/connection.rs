@@ -153,6 +153,10 @@ impl Connection {
     /// A segment of the peer arrived; `ce`: its IP header was marked "congestion experienced".
     pub fn receive(&mut self, segment: &Segment, ce: bool, now: Time) -> Received {
         let mut received = Received::default();
+        if self.phase == Phase::Open && segment.flags.is_established() {
+            self.receive_open(segment, ce, now, &mut received);
+            return received;
+        }
         if segment.flags.has(Flags::RST) {
             self.reset(segment);
             return received;
@@ -334,6 +338,10 @@ impl Connection {
             let number = seq::wire(self.isn, self.sender.next);
             return Some(self.plain(number, Flags::ACK, now));
         }
+        if self.sender.is_idle() {
+            self.pace_timer = Time::MAX;
+            return self.owed_ack(now);
+        }
         let room = match self.receiver.sack_count() {
             0 => self.mss,
             blocks => self.mss.saturating_sub(Config::sack_len(blocks)).max(1),
@@ -346,11 +354,14 @@ impl Connection {
         } else {
             Time::MAX
         };
-        if self.receiver.ack_now {
-            let number = seq::wire(self.isn, self.sender.next);
-            return Some(self.plain(number, Flags::ACK, now));
-        }
-        None
+        self.owed_ack(now)
+    }
+
+    /// The acknowledgement that must not wait, if there is one.
+    #[inline]
+    fn owed_ack(&mut self, now: Time) -> Option<Transmit> {
+        let number = seq::wire(self.isn, self.sender.next);
+        (self.receiver.ack_now).then(|| self.plain(number, Flags::ACK, now))
     }
 
     fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {

@@ -27,6 +27,11 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
+    /// Those of an established connection: an ACK, and neither SYN nor RST.
+    pub(crate) const fn is_established(self) -> bool {
+        self.0 & (Self::ACK.0 | Self::SYN.0 | Self::RST.0) == Self::ACK.0
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

@@ -95,6 +95,8 @@ pub(crate) struct Sender {
     /// What limits it now; none while it is not open.
     limited: Option<LimitedBy>,
     pub(crate) pace_at: Time,
+    /// Decides instead of all the rest, where it is there.
+    ns2: Option<Box<Ns2>>,
     pub(crate) rtt: RttEstimator,
     pub(crate) board: Scoreboard,
 
@@ -128,8 +130,6 @@ pub(crate) struct Sender {
     writes: Writes,
     /// What has limited it so far.
     pub(crate) meter: Meter,
-    /// Decides instead of all the rest, where it is there.
-    ns2: Option<Box<Ns2>>,
 }
 
 impl Sender {
@@ -301,6 +301,15 @@ impl Sender {
     pub(crate) fn has_outstanding(&self) -> bool {
         debug_assert_eq!(self.una == self.next, self.board.is_empty());
         self.una != self.next
+    }
+
+    /// Whether nothing is out and nothing waits: an end that only receives. Then
+    /// [`poll`](Self::poll) has nothing to say and nothing to do.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        let asks = self.closing | self.probe | self.sent_new | self.window_limited;
+        let told = self.limited == Some(LimitedBy::Application) && !self.short_write;
+        !self.has_outstanding() && self.written <= self.next && !asks && self.ns2.is_none()
     }
 
     /// The window in force: the control's, or recovery's on the way down to it.

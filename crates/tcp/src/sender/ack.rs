@@ -54,6 +54,10 @@ impl Sender {
         if self.ns2.is_some() {
             return self.ns2_ack(ack, segment.ts_echo, now);
         }
+        let plain = !segment.flags.has(Flags::ECE) && segment.sack_count == 0;
+        if plain && let Some(acked) = self.on_plain_ack(ack, segment, now) {
+            return acked;
+        }
         let prior_una = self.una;
         let stale = ack < self.una;
         // A stale ACK may still carry SACK blocks that a later one had no room for.
@@ -102,7 +106,46 @@ impl Sender {
         self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, prior_head)
     }
 
+    /// The ACK of which nothing has to be asked (what Van Jacobson's header prediction finds): it
+    /// acknowledges in order what was sent once while nothing is amiss, or nothing at all at an end
+    /// that only receives. What it does is what [`on_ack`](Self::on_ack) does then.
+    #[inline]
+    fn on_plain_ack(&mut self, ack: u64, segment: &Segment, now: Time) -> Option<Acked> {
+        if !self.has_outstanding() {
+            self.update_window(ack.max(self.una), segment.window, ack < self.una);
+            return Some(Acked::default());
+        }
+        let calm = self.recovery.state == Recovery::Open && self.recovery.tail_probe.is_none();
+        if ack <= self.una || !calm {
+            return None;
+        }
+        let (prior_una, prior_in_flight) = (self.una, self.board.outstanding());
+        let taken = self.board.ack_in_order(ack, now)?;
+        self.update_window(ack, segment.window, false);
+        self.una = ack;
+        let mut facts = Facts {
+            advanced: true,
+            echo: segment.ts_echo,
+            ..Facts::default()
+        };
+        let out = Outcome {
+            now,
+            acked: taken.segments,
+            delivered: taken.segments,
+            delivered_bytes: taken.bytes,
+            acked_sent: Some(taken.sent),
+            newest: Some(taken.newest),
+            ..Outcome::default()
+        };
+        Some(self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, None))
+    }
+
     /// Timers, RTT, recovery and congestion control, after the scoreboard.
+    #[expect(
+        clippy::inline_always,
+        reason = "of a plain ACK most of what it asks is known: a copy without that"
+    )]
+    #[inline(always)]
     fn finish_ack(
         &mut self,
         facts: &mut Facts,
@@ -168,6 +211,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn is_dubious(&self, facts: &Facts, out: &Outcome) -> bool {
         facts.ece
             || facts.duplicate
@@ -242,6 +286,7 @@ impl Sender {
 
     /// RTT samples (Karn's rule; timestamps where it forbids). Returns the one for the
     /// estimator and the one of the newest segment.
+    #[inline]
     fn measure(&mut self, facts: &Facts, out: &Outcome) -> (Option<Span>, Option<Span>) {
         let now = out.now;
         // Karn's rule: the ACK of something that was sent twice does not tell which of both it
@@ -299,6 +344,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn tell_control(
         &mut self,
         facts: &Facts,
