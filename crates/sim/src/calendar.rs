@@ -232,20 +232,19 @@ impl Heap {
     fn sink(&mut self, key: Key) {
         let heap = self.keys.as_mut_slice();
         let mut hole = 0;
-        // Of four children: two independent comparisons and one between their winners,
-        // which the compiler turns into conditional moves. Guessing the winner with branches
-        // would cost more than the comparisons.
-        while let Some(&[a, b, c, d]) = heap.get(4 * hole + 1..4 * hole + 5) {
-            let (low, low_key) = if b < a { (1, b) } else { (0, a) };
-            let (high, high_key) = if d < c { (3, d) } else { (2, c) };
-            let (least, least_key) = if high_key < low_key {
-                (high, high_key)
+        // Of four children: two independent comparisons and one between their winners, without
+        // branches. Guessing the winner with branches would cost more than the comparisons.
+        while let Some(children) = heap.get(4 * hole + 1..).and_then(<[Key]>::first_chunk::<4>) {
+            let low = usize::from(children[1] < children[0]);
+            let high = 2 + usize::from(children[3] < children[2]);
+            let least = if children[high] < children[low] {
+                high
             } else {
-                (low, low_key)
+                low
             };
+            let least_key = children[least & 3];
             if key < least_key {
-                heap[hole] = key;
-                return;
+                break;
             }
             heap[hole] = least_key;
             hole = 4 * hole + 1 + least;

@@ -510,21 +510,14 @@ impl Engine {
         }
     }
 
-    /// Sends whatever an endpoint has to send, and arms its timer.
-    fn flush(&mut self, index: usize, now: Time) {
-        // Before sending: a message that is put on the stream now leaves with what waits there.
-        if !self.wishes.connections.is_empty() {
-            self.grant(index, now);
-        }
-        loop {
-            let endpoint = &mut self.endpoints[index];
-            let Transport::Tcp { connection, .. } = &mut endpoint.transport else {
-                break;
-            };
-            let Some(sent) = connection.poll_transmit(now) else {
-                break;
-            };
-            let recorder = &mut self.recorders[self.flows[index / 2] as usize];
+    /// Sends the segments that an endpoint has to send.
+    #[inline]
+    fn send_segments(&mut self, index: usize, now: Time) {
+        let endpoint = &mut self.endpoints[index];
+        let recorder = &mut self.recorders[self.flows[index / 2] as usize];
+        while let Transport::Tcp { connection, .. } = &mut endpoint.transport
+            && let Some(sent) = connection.poll_transmit(now)
+        {
             if sent.segment.payload > 0 && endpoint.is_first() {
                 recorder.sent(now, 1, u64::from(sent.retransmission));
             }
@@ -537,6 +530,15 @@ impl Engine {
             }
             self.net.emit(packet, now);
         }
+    }
+
+    /// Sends whatever an endpoint has to send, and arms its timer.
+    fn flush(&mut self, index: usize, now: Time) {
+        // Before sending: a message that is put on the stream now leaves with what waits there.
+        if !self.wishes.connections.is_empty() {
+            self.grant(index, now);
+        }
+        self.send_segments(index, now);
         if !self.datagrams.is_empty() {
             let flow = self.flows[index / 2] as usize;
             // The list is lent out while the network is called, and given back with its memory.

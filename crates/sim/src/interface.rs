@@ -86,7 +86,7 @@ impl Interface {
     /// Whether a packet waits.
     #[inline]
     pub(crate) fn waits(&self) -> bool {
-        self.qdisc.backlog().packets > 0 || self.routing.as_ref().is_some_and(|r| !r.is_empty())
+        self.recorder.holds_packets() || self.routing.as_ref().is_some_and(|r| !r.is_empty())
     }
 
     /// Packets in the queue.
@@ -104,6 +104,7 @@ impl Interface {
     }
 
     /// Offers a packet to the queue.
+    #[inline]
     pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
         self.recorder.offered(now, packet.len());
         let recorder = &mut self.recorder;

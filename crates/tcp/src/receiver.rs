@@ -89,6 +89,8 @@ pub(crate) struct Receiver {
     exact_echo: bool,
     reading: bool,
     closed: bool,
+    /// The window has been offered as it is now: one who only sends asks with every segment.
+    offered: bool,
     /// ACK number and echo that are owed since before the marks changed.
     earlier: Option<(u64, bool)>,
     fin_at: Option<u64>,
@@ -145,6 +147,7 @@ impl Receiver {
             edge: window.earned(),
             window,
             reading: true,
+            offered: false,
             held: 0,
         }
     }
@@ -155,6 +158,7 @@ impl Receiver {
         self.next = 1;
         self.acked = 0;
         self.edge = 1 + self.window.earned();
+        self.offered = false;
         self.ts_recent = segment.ts;
         self.window.start(1, now);
     }
@@ -190,7 +194,17 @@ impl Receiver {
 
     /// The offered window; the right edge never moves back, and forward only by worthwhile
     /// steps (RFC 1122 section 4.2.3.3).
+    #[inline]
     pub(crate) fn offer(&mut self) -> u32 {
+        if !self.offered {
+            self.open();
+            self.offered = true;
+        }
+        u32::try_from(self.edge.saturating_sub(self.next)).unwrap_or(u32::MAX)
+    }
+
+    /// Moves the right edge of the offered window.
+    fn open(&mut self) {
         let gaps = self.store.bytes();
         let (window, short) = self.window.select(gaps, self.held, self.full);
         if short {
@@ -202,7 +216,6 @@ impl Receiver {
         if edge >= self.edge + step.max(1) {
             self.edge = edge;
         }
-        u32::try_from(self.edge.saturating_sub(self.next)).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn window(&self) -> u64 {
@@ -307,6 +320,7 @@ impl Receiver {
     /// The application stops or starts reading. Returns what it reads at once.
     pub(crate) fn set_reading(&mut self, reading: bool) -> u64 {
         self.reading = reading;
+        self.offered = false;
         if !reading {
             return 0;
         }
@@ -341,6 +355,7 @@ impl Receiver {
             self.note_timestamp(segment, start);
             return Arrival::default();
         }
+        self.offered = false;
         self.note_timestamp(segment, start);
         self.note_ecn(segment, ce);
         if end > self.edge || start > self.edge {

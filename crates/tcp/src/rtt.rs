@@ -13,6 +13,8 @@ const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct RttEstimator {
+    /// With its backoff: asked for with every segment.
+    timeout: Span,
     base: Span,
     ceiling: Span,
     backoff: u32,
@@ -44,6 +46,9 @@ impl RttEstimator {
             mdev: Span::ZERO,
             mdev_max: Span::ZERO,
             round_end: 0,
+            timeout: config
+                .initial_rto
+                .min(config.max_rto.max(config.min_rto)),
             base: config.initial_rto,
             backoff: 0,
             minimum: [Span::MAX; 2],
@@ -72,7 +77,7 @@ impl RttEstimator {
 
     /// The timeout with its backoff.
     pub(crate) fn rto(&self) -> Span {
-        self.backed_off(self.backoff)
+        self.timeout
     }
 
     /// The timeout after `times` doublings (RFC 6298 rule 5.5).
@@ -83,10 +88,12 @@ impl RttEstimator {
 
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(32);
+        self.timeout = self.backed_off(self.backoff);
     }
 
     pub(crate) fn reset_backoff(&mut self) {
         self.backoff = 0;
+        self.timeout = self.backed_off(0);
     }
 
     /// Feeds the shortest-RTT filter only.
@@ -131,6 +138,7 @@ impl RttEstimator {
             RtoRule::Linux => self.whole_ticks(self.srtt + self.rttvar * 4),
         }
         .min(self.ceiling);
+        self.timeout = self.backed_off(self.backoff);
     }
 
     /// A measured time as a coarse clock shows it.

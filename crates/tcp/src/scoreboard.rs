@@ -14,6 +14,7 @@ use crate::{Span, Time};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+mod in_order;
 mod judge;
 #[cfg(test)]
 mod tests;
@@ -141,16 +142,6 @@ pub(crate) struct Outcome {
     /// A never retransmitted segment arrived after one sent later.
     pub(crate) reordered: bool,
     pub(crate) newest: Option<Newest>,
-}
-
-/// Segments that one ACK has taken off the board, when nothing is missing and none was sent twice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InOrder {
-    pub(crate) segments: u32,
-    pub(crate) bytes: u64,
-    /// When the first of them was sent, and the last.
-    pub(crate) sent: (Time, Time),
-    pub(crate) newest: Newest,
 }
 
 /// RACK's newest delivered segment (RFC 8985 section 5.2).
@@ -366,45 +357,6 @@ impl Scoreboard {
                 self.rack.end = record.end();
             }
         }
-    }
-
-    /// Removes everything below `una` if that is whole segments, none of which was sent twice, and
-    /// nothing else on the board is out of order: what [`ack_through`](Self::ack_through) does then.
-    #[inline]
-    pub(crate) fn ack_in_order(&mut self, una: u64, now: Time) -> Option<InOrder> {
-        if self.sacked | self.lost | self.retransmitted | self.reno_sacked != 0 {
-            return None;
-        }
-        let mut id = self.first;
-        while id < self.next && self.get(id).end() <= una {
-            if self.get(id).has(EVER_RETRANSMITTED) {
-                return None;
-            }
-            id += 1;
-        }
-        let cut = id < self.next && self.get(id).start < una;
-        if cut || id == self.first {
-            return None;
-        }
-        let (first, last) = (self.get(self.first), self.get(id - 1));
-        let taken = InOrder {
-            segments: (id - self.first) as u32,
-            bytes: last.end() - first.start,
-            sent: (first.sent, last.sent),
-            newest: last.newest(),
-        };
-        self.rack.rtt = now - taken.newest.sent;
-        self.rack.advanced = true;
-        if (taken.newest.sent, taken.newest.end) > (self.rack.sent, self.rack.end) {
-            self.rack.sent = taken.newest.sent;
-            self.rack.end = taken.newest.end;
-        }
-        self.first = id;
-        if self.is_empty() {
-            self.lost_again.clear();
-            self.resent.clear();
-        }
-        Some(taken)
     }
 
     /// Removes everything below `una`; `highest`: of the records SACKed before this ACK.

@@ -369,7 +369,23 @@ impl Sender {
         sent
     }
 
+    #[inline]
     fn next_segment(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        let odd = self.probe | self.closing | self.recovery.prefer_new;
+        let calm = self.recovery.state == Recovery::Open && self.board.lost() == 0;
+        if odd || !calm || self.paced() {
+            return self.next_of_any(room, now);
+        }
+        // Mostly: new data, as far as the window goes.
+        if self.board.in_flight() >= self.control.window() {
+            self.window_limited |= self.fresh_len(room).is_some();
+            return None;
+        }
+        let len = self.fresh_len(room)?;
+        Some(self.send_new(len, now))
+    }
+
+    fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {
         if core::mem::take(&mut self.probe)
             && let Some(sent) = self.send_probe(room, now)
         {
@@ -469,7 +485,8 @@ impl Sender {
     }
 
     fn send_new(&mut self, len: u16, now: Time) -> Outgoing {
-        if self.board.is_empty() {
+        let first = self.board.is_empty();
+        if first {
             self.resume(now);
         }
         self.start_transmission(now);
@@ -477,7 +494,6 @@ impl Sender {
         let offset = self.next;
         let end = offset + u64::from(len);
         let fin = self.fin_due() && end == self.written;
-        let first = self.board.is_empty();
         self.board
             .push(offset, len + u16::from(fin), fin, now, &stamp);
         self.fin_sent |= fin;
@@ -590,14 +606,17 @@ impl Sender {
     fn after_burst(&mut self, now: Time) {
         let sent_new = core::mem::take(&mut self.sent_new);
         let limited = core::mem::take(&mut self.window_limited);
+        if !sent_new && !limited && self.has_outstanding() {
+            return;
+        }
         if sent_new {
             self.recovery.prefer_new = false;
             self.schedule_probe(false, now);
         }
         if sent_new || limited {
             // Full also when the data ended in the very segment that has filled the window.
-            let full = self.board.in_flight() >= self.window();
-            self.validate_window(limited || full, now);
+            let full = limited || self.board.in_flight() >= self.window();
+            self.validate_window(full, now);
         }
         if !self.has_unsent() {
             // The app had no more: the rate samples of what is in flight say what it wrote, not

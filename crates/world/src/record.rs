@@ -23,7 +23,7 @@ use sojourn_tcp::Limits;
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
 use usage::Usage;
-use window::Bins;
+use window::{Bins, Rows};
 
 /// How often a queue's variables are looked at.
 const GAUGES_PER_INTERVAL: u64 = 4;
@@ -43,6 +43,12 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
+/// Rows of a link's series.
+const THROUGHPUT: usize = 0;
+const BACKLOG: usize = 1;
+const DROPS: usize = 2;
+const SOJOURN: usize = 3;
+
 /// Records what happens at one link's queue. Times must not decrease.
 #[derive(Clone, Debug)]
 pub struct LinkRecorder {
@@ -58,10 +64,8 @@ pub struct LinkRecorder {
     backlog_since: Time,
     /// Packet-nanoseconds held within the window.
     held: u128,
-    throughput: Bins,
-    drops: Bins,
-    sojourns: Bins,
-    backlogs: Bins,
+    /// By the indices below.
+    series: Rows<4>,
     /// Of a link whose rate is no constant.
     usage: Option<Box<Usage>>,
     /// Packets lost and copied on the line; None where neither happens.
@@ -77,7 +81,6 @@ pub struct LinkRecorder {
 impl LinkRecorder {
     /// For a link of `rate`; none means that utilisation has no meaning.
     pub fn new(window: Window, rate: Option<Rate>) -> Self {
-        let bins = Bins::new(&window);
         Self {
             window,
             rate,
@@ -88,10 +91,7 @@ impl LinkRecorder {
             backlog: Backlog::default(),
             backlog_since: Time::ZERO,
             held: 0,
-            throughput: bins.clone(),
-            drops: bins.clone(),
-            sojourns: bins.clone(),
-            backlogs: bins,
+            series: Rows::new(&window),
             usage: None,
             line: None,
             radio: None,
@@ -175,7 +175,14 @@ impl LinkRecorder {
         }
     }
 
+    /// Whether the queue held a packet when it was last told of.
+    #[inline]
+    pub fn holds_packets(&self) -> bool {
+        self.backlog.packets > 0
+    }
+
     /// A packet of `len` bytes was offered.
+    #[inline]
     pub fn offered(&mut self, now: Time, len: u32) {
         if self.window.holds(now) {
             self.result.offered_packets += 1;
@@ -185,7 +192,7 @@ impl LinkRecorder {
 
     /// The queue dropped a packet.
     pub fn dropped(&mut self, now: Time) {
-        self.drops.add(now, 1.0);
+        self.series.add_to(DROPS, now, 1.0);
         if self.window.holds(now) {
             self.result.dropped_packets += 1;
         }
@@ -199,12 +206,14 @@ impl LinkRecorder {
     }
 
     /// The queue gave a packet of `len` bytes to the link after holding it for `sojourn`.
+    #[inline]
     pub fn dequeued(&mut self, now: Time, len: u32, sojourn: Span) {
-        self.throughput.add(now, f64::from(len) * 8.0);
+        let bits = f64::from(len) * 8.0;
+        self.series.add_to(THROUGHPUT, now, bits);
+        self.series.add_to(SOJOURN, now, sojourn.as_millis_f64());
         if let Some(usage) = &mut self.usage {
             usage.sent(now, len);
         }
-        self.sojourns.add(now, sojourn.as_millis_f64());
         if let Some(radio) = &mut self.radio {
             radio.left(now, sojourn, self.window.holds(now));
         }
@@ -216,11 +225,12 @@ impl LinkRecorder {
     }
 
     /// The backlog has changed to `backlog`.
+    #[inline]
     pub fn backlog(&mut self, now: Time, backlog: Backlog) {
         let from = self.backlog_since.max(self.window.from);
         let to = now.min(self.window.to);
         self.held += u128::from((to - from).as_nanos()) * u128::from(self.backlog.packets);
-        self.backlogs.add(now, backlog.packets as f64);
+        self.series.add_to(BACKLOG, now, backlog.packets as f64);
         self.backlog = backlog;
         self.backlog_since = now;
     }
@@ -253,14 +263,14 @@ impl LinkRecorder {
         let seconds = window.length().as_secs_f64();
         let per_second = window.every.as_secs_f64();
         let rate = |sum, _| sum / per_second;
-        let of = |bins: Bins, key, value: &dyn Fn(f64, u32) -> f64| {
-            bins.series(to, named(Kind::Link, key), value)
+        let mut of = |row, key, value: &dyn Fn(f64, u32) -> f64| {
+            self.series.series_of(row, to, named(Kind::Link, key), value)
         };
         let mut series = vec![
-            of(self.throughput, "throughput", &rate),
-            of(self.backlogs, "backlog", &mean),
-            of(self.drops, "drops", &|sum, _| sum),
-            of(self.sojourns, "sojourn", &mean),
+            of(THROUGHPUT, "throughput", &rate),
+            of(BACKLOG, "backlog", &mean),
+            of(DROPS, "drops", &|sum, _| sum),
+            of(SOJOURN, "sojourn", &mean),
         ];
         for (gauge, bins) in self.gauges {
             series.push(bins.series(to, (gauge.name, gauge.unit), mean));
@@ -339,14 +349,18 @@ struct Seldom {
     observed: Vec<(Metric, Samples)>,
 }
 
+/// Rows of a flow's series that packets tell.
+const GOODPUTS: usize = 0;
+const THROUGHPUTS: usize = 1;
+const RTTS: usize = 2;
+
 /// The series of a flow, apart from its figures: of thousands of flows, whose series nobody
 /// would look at, they would be most of the memory, and far from everything in it.
 #[derive(Clone, Debug)]
 struct FlowSeries {
+    /// What packets tell, by the indices below.
+    packets: Rows<3>,
     delays: Bins,
-    goodputs: Bins,
-    throughputs: Bins,
-    rtts: Bins,
     windows: Bins,
     thresholds: Bins,
     pacing_rates: Bins,
@@ -356,10 +370,8 @@ impl FlowSeries {
     fn new(window: &Window) -> Self {
         let bins = Bins::new(window);
         Self {
+            packets: Rows::new(window),
             delays: bins.clone(),
-            goodputs: bins.clone(),
-            throughputs: bins.clone(),
-            rtts: bins.clone(),
             windows: bins.clone(),
             thresholds: bins.clone(),
             pacing_rates: bins,
@@ -376,16 +388,20 @@ impl FlowSeries {
         }
     }
 
-    fn finish(self, window: &Window) -> Vec<Series> {
+    fn finish(mut self, window: &Window) -> Vec<Series> {
         let (to, per_second) = (window.to, window.every.as_secs_f64());
         let of = |bins: Bins, key, value: &dyn Fn(f64, u32) -> f64| {
             bins.series(to, named(Kind::Flow, key), value)
         };
         let delays = self.delays.any().then(|| of(self.delays, "delay", &mean));
+        let rate = |sum, _| sum / per_second;
+        let mut told = |row, key, value: &dyn Fn(f64, u32) -> f64| {
+            self.packets.series_of(row, to, named(Kind::Flow, key), value)
+        };
         let others = [
-            of(self.goodputs, "goodput", &|sum, _| sum / per_second),
-            of(self.throughputs, "throughput", &|sum, _| sum / per_second),
-            of(self.rtts, "rtt", &mean),
+            told(GOODPUTS, "goodput", &rate),
+            told(THROUGHPUTS, "throughput", &rate),
+            told(RTTS, "rtt", &mean),
             of(self.windows, "cwnd", &mean),
             of(self.thresholds, "ssthresh", &mean),
             of(self.pacing_rates, "pacing_rate", &mean),
@@ -513,7 +529,7 @@ impl FlowRecorder {
     /// `bytes` of payload reached the app at `to`.
     pub fn delivered(&mut self, now: Time, bytes: u64) {
         if let Some(series) = &mut self.series {
-            series.goodputs.add(now, bytes as f64 * 8.0);
+            series.packets.add_to(GOODPUTS, now, bytes as f64 * 8.0);
         }
         if self.holds(now) {
             self.goodput += bytes;
@@ -524,7 +540,8 @@ impl FlowRecorder {
     pub fn received(&mut self, now: Time, len: u32) {
         self.throughput.add(now, len);
         if let Some(series) = &mut self.series {
-            series.throughputs.add(now, f64::from(len) * 8.0);
+            let bits = f64::from(len) * 8.0;
+            series.packets.add_to(THROUGHPUTS, now, bits);
         }
     }
 
@@ -560,7 +577,7 @@ impl FlowRecorder {
     /// A round-trip time was measured.
     pub fn rtt(&mut self, now: Time, rtt: Span) {
         if let Some(series) = &mut self.series {
-            series.rtts.add(now, rtt.as_millis_f64());
+            series.packets.add_to(RTTS, now, rtt.as_millis_f64());
         }
         if self.holds(now) {
             self.rtt.add(rtt);

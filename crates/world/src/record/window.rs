@@ -43,58 +43,53 @@ impl Window {
 }
 
 /// A row of intervals, each with a sum and a count.
+pub(super) type Bins = Rows<1>;
+
+/// Several rows of the same intervals, told of by their index.
 #[derive(Clone, Debug)]
-pub(super) struct Bins {
+pub(super) struct Rows<const N: usize> {
     every: Span,
     /// End of the current interval: the hot path compares, and seldom divides.
     ends: Time,
-    current: (f64, u32),
-    done: Vec<(f64, u32)>,
+    current: [(f64, u32); N],
+    done: Vec<[(f64, u32); N]>,
     /// Intervals in the run.
     count: usize,
 }
 
-impl Bins {
+impl<const N: usize> Rows<N> {
     pub(super) fn new(window: &Window) -> Self {
         let count = (window.to.as_nanos() / window.every.as_nanos()).min(MAX_POINTS) as usize;
         Self {
             every: window.every,
             ends: Time::ZERO + window.every,
-            current: (0.0, 0),
+            current: [(0.0, 0); N],
             done: Vec::new(),
             count,
         }
     }
 
-    pub(super) fn add(&mut self, now: Time, value: f64) {
+    #[inline]
+    pub(super) fn add_to(&mut self, row: usize, now: Time, value: f64) {
         if now > self.ends {
             self.close_until(now);
         }
-        self.current.0 += value;
-        self.current.1 += 1;
-    }
-
-    /// Whether anything was added.
-    pub(super) fn any(&self) -> bool {
-        self.current.1 > 0 || !self.done.is_empty()
-    }
-
-    /// Only the last value of an interval counts.
-    pub(super) fn set(&mut self, now: Time, value: f64) {
-        self.add(now, 0.0);
-        self.current = (value, 1);
+        self.current[row].0 += value;
+        self.current[row].1 += 1;
     }
 
     #[cold]
     fn close_until(&mut self, now: Time) {
         while now > self.ends && self.done.len() < self.count {
-            self.done.push(core::mem::take(&mut self.current));
+            let current = core::mem::replace(&mut self.current, [(0.0, 0); N]);
+            self.done.push(current);
             self.ends += self.every;
         }
     }
 
-    pub(super) fn series(
-        mut self,
+    pub(super) fn series_of(
+        &mut self,
+        row: usize,
         to: Time,
         (metric, unit): (&'static str, Unit),
         value: impl Fn(f64, u32) -> f64,
@@ -102,14 +97,41 @@ impl Bins {
         // One past the end, so that an interval that ends exactly there is closed too.
         self.close_until(to + Span::from_nanos(1));
         let every = self.every.as_secs_f64();
-        let point = |(i, &(sum, count)): (usize, &(f64, u32))| Point {
+        let point = |(i, rows): (usize, &[(f64, u32); N])| Point {
             t: (i + 1) as f64 * every,
-            value: value(sum, count),
+            value: value(rows[row].0, rows[row].1),
         };
         Series {
             metric: metric.into(),
             unit,
             points: self.done.iter().enumerate().map(point).collect(),
         }
+    }
+}
+
+impl Bins {
+    #[inline]
+    pub(super) fn add(&mut self, now: Time, value: f64) {
+        self.add_to(0, now, value);
+    }
+
+    /// Whether anything was added.
+    pub(super) fn any(&self) -> bool {
+        self.current[0].1 > 0 || !self.done.is_empty()
+    }
+
+    /// Only the last value of an interval counts.
+    pub(super) fn set(&mut self, now: Time, value: f64) {
+        self.add(now, 0.0);
+        self.current[0] = (value, 1);
+    }
+
+    pub(super) fn series(
+        mut self,
+        to: Time,
+        named: (&'static str, Unit),
+        value: impl Fn(f64, u32) -> f64,
+    ) -> Series {
+        self.series_of(0, to, named, value)
     }
 }
