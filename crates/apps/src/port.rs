@@ -120,4 +120,10 @@ pub trait Port {
 pub trait App {
     /// Tells the app what happened.
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port);
+
+    /// Whether it does anything when it hears of an [`Input::Delivered`]. A world need not tell one
+    /// that does not.
+    fn hears_deliveries(&self) -> bool {
+        true
+    }
 }

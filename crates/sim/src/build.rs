@@ -149,7 +149,8 @@ fn ends(
                     CellTransport::Udp => None,
                 };
                 let transport = transport((cell, duplicates), flow, (connection, way), control);
-                Endpoint::new(flow, way, (app, connection), transport)
+                let hears = apps[app].hears_deliveries();
+                Endpoint::new(flow, way, (app, connection, hears), transport)
             }));
         }
     }

@@ -10,6 +10,7 @@ use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::{Received, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult, WorldName};
+use std::ops::ControlFlow;
 
 /// What the simulated world is called in results.
 pub(crate) const WORLD: WorldName = WorldName::new("sim");
@@ -84,7 +85,23 @@ impl Engine {
     /// Breaks off when `progress` says so, or when there are too many packets.
     pub(crate) fn run(&mut self, progress: Progress<'_>) -> Result<(), Stop> {
         self.start();
+        self.advance(Time::MAX, progress)?;
+        self.end();
+        Ok(())
+    }
+
+    /// The same until `until`, and whether there is more.
+    pub(crate) fn forward(&mut self, until: Time) -> Result<bool, Stop> {
+        self.advance(until, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Events until `until`, and whether there is more. One loop for all: what an event does is
+    /// compiled into it.
+    fn advance(&mut self, until: Time, progress: Progress<'_>) -> Result<bool, Stop> {
         while let Some((now, source)) = self.due() {
+            if now > until {
+                return Ok(true);
+            }
             self.step(now, source);
             // By events and not by time: a crowded run makes many in little time, and is the one
             // that must be watched.
@@ -93,21 +110,6 @@ impl Engine {
                 if progress(now.min(self.end)).is_break() {
                     return Err(Stop::Interrupted);
                 }
-            }
-        }
-        self.end();
-        Ok(())
-    }
-
-    /// The same until `until`, and whether there is more.
-    pub(crate) fn forward(&mut self, until: Time) -> Result<bool, Stop> {
-        while let Some((now, source)) = self.due() {
-            if now > until {
-                return Ok(true);
-            }
-            self.step(now, source);
-            if self.events.is_multiple_of(PROGRESS_EVENTS) {
-                self.look_around(now)?;
             }
         }
         Ok(false)
@@ -389,7 +391,9 @@ impl Engine {
                     recorder.completed(now, endpoint.start);
                 }
             }
-            self.tell(index, Input::Delivered(news.delivered), now);
+            if self.endpoints[index].hears {
+                self.tell(index, Input::Delivered(news.delivered), now);
+            }
             while notable && let Some(message) = self.endpoints[index].next_message() {
                 let connection = self.endpoints[index].connection;
                 let input = Input::Message {

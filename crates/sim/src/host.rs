@@ -75,6 +75,8 @@ pub(crate) struct Endpoint {
     pub(crate) tos: u8,
     /// Number of the connection within the flow.
     pub(crate) connection: u8,
+    /// Whether its app wants to hear of payload that is delivered.
+    pub(crate) hears: bool,
     /// Whether its packets make pairs for the flow's round-trip times.
     pub(crate) paired: bool,
     /// Payload delivered by the peer so far.
@@ -105,11 +107,11 @@ const _: () = assert!(std::mem::offset_of!(Endpoint, transport) == 48);
 
 impl Endpoint {
     /// The end of `flow` that sends in direction `way`: its app's index, its connection's number
-    /// within the flow, and what carries it.
+    /// within the flow, whether its app hears of deliveries, and what carries it.
     pub(crate) fn new(
         flow: &Flow,
         way: Way,
-        (app, connection): (usize, u8),
+        (app, connection, hears): (usize, u8, bool),
         transport: Transport,
     ) -> Self {
         let (is_first, kind) = (way.is_forth(), flow.app.kind());
@@ -127,6 +129,7 @@ impl Endpoint {
             way,
             tos: flow.dscp << 2,
             connection,
+            hears,
             paired: connection == 0,
             delivered: 0,
             notable: expected.unwrap_or(u64::MAX),

@@ -114,7 +114,11 @@ impl Interface {
     }
 
     /// Takes the next packet from the queue.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "what it yields is a packet, too large to hand around"
+    )]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Taken {
         if let Some(first) = &mut self.routing
             && let Some(packet) = first.pop_front()

@@ -4,12 +4,13 @@
 //! then, and only the beginning of the next one needs an event, if a packet waits for it.
 
 use crate::calendar::{Owner, Source};
+use crate::forwarding::Leg;
 use crate::interface::Taken;
 use crate::packet::Packet;
 use crate::passage::Passage;
 use crate::pipe::Pipe;
 use sojourn_units::Time;
-use sojourn_world::{Cell, Change, Impairment, Line, LineChange, Transmitter};
+use sojourn_world::{Cell, Change, Fate, Impairment, Line, LineChange, Transmitter};
 
 pub(crate) struct Wire {
     ends: Ends,
@@ -125,13 +126,12 @@ impl Wire {
         let leg = passage.forwarding.leg(index, &packet);
         let pipe = &passage.pipes[leg.pipe as usize];
         let due = self.free_at + pipe.delay;
-        let Some(impairment) = &mut self.impairment else {
-            return passage.fly(leg, due, packet);
-        };
-        let fate = impairment.fate(due, pipe.last());
-        passage.interfaces[index].recorder.launched(now, &fate);
-        for arrival in fate.arrivals.into_iter().flatten() {
-            passage.fly(leg, arrival, packet);
+        match &mut self.impairment {
+            None => passage.fly(leg, due, packet),
+            Some(impairment) => {
+                let fate = impairment.fate(due, pipe.last());
+                launch_again(&fate, (index, leg), packet, passage, now);
+            }
         }
     }
 
@@ -149,5 +149,20 @@ impl Wire {
         if let Some(impairment) = &mut self.impairment {
             impairment.follow(&self.line);
         }
+    }
+}
+
+/// Puts a packet into its pipe as its line has it: never, once, or twice.
+#[inline(never)]
+fn launch_again(
+    fate: &Fate,
+    (index, leg): (usize, Leg),
+    packet: Packet,
+    passage: &mut Passage,
+    now: Time,
+) {
+    passage.interfaces[index].recorder.launched(now, fate);
+    for arrival in fate.arrivals.into_iter().flatten() {
+        passage.fly(leg, arrival, packet);
     }
 }

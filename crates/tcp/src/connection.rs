@@ -413,6 +413,7 @@ impl Connection {
     }
 
     /// A segment without data.
+    #[inline(never)]
     fn plain(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
         let count = self.receiver.sack_count();
         let segment = self.segment(number, flags, count, now);
@@ -454,9 +455,12 @@ impl Connection {
         }
     }
 
-    /// Inline: otherwise its result would be copied at once in larger pieces than it was written
-    /// in, which waits until those have left the store buffer.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "otherwise its result would be copied at once in larger pieces than it was written \
+                  in, which waits until those have left the store buffer"
+    )]
+    #[inline(always)]
     fn segment(&mut self, number: u32, flags: Flags, sack_count: u8, now: Time) -> Segment {
         self.segments += 1;
         let mut segment = Segment {

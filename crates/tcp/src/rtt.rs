@@ -46,9 +46,7 @@ impl RttEstimator {
             mdev: Span::ZERO,
             mdev_max: Span::ZERO,
             round_end: 0,
-            timeout: config
-                .initial_rto
-                .min(config.max_rto.max(config.min_rto)),
+            timeout: config.initial_rto.min(config.max_rto.max(config.min_rto)),
             base: config.initial_rto,
             backoff: 0,
             minimum: [Span::MAX; 2],

@@ -360,7 +360,7 @@ impl Sender {
         }
         let mut sent = self.next_segment(room, now);
         if sent.is_none() && core::mem::take(&mut self.fin_waits) {
-            sent = self.next_segment(room, now);
+            sent = self.next_of_any(room, now);
         }
         if sent.is_none() {
             self.after_burst(now);
@@ -382,7 +382,7 @@ impl Sender {
             return None;
         }
         let len = self.fresh_len(room)?;
-        Some(self.send_new(len, now))
+        Some(self.send_fresh(len, now))
     }
 
     fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {
@@ -484,7 +484,17 @@ impl Sender {
         self.rate.stamp(now, idle)
     }
 
+    #[inline(never)]
     fn send_new(&mut self, len: u16, now: Time) -> Outgoing {
+        self.send_fresh(len, now)
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most segments take"
+    )]
+    #[inline(always)]
+    fn send_fresh(&mut self, len: u16, now: Time) -> Outgoing {
         let first = self.board.is_empty();
         if first {
             self.resume(now);

@@ -31,7 +31,7 @@ impl Time {
 
     /// Seconds since the start.
     pub const fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        float(self.0) * 1e-9
     }
 
     /// Time since `earlier`; zero when `earlier` is later.
@@ -88,7 +88,7 @@ impl Span {
 
     /// Milliseconds.
     pub const fn as_millis_f64(self) -> f64 {
-        self.0 as f64 * 1e-6
+        float(self.0) * 1e-6
     }
 
     /// Whether this is no time at all.
@@ -106,6 +106,14 @@ impl Span {
     #[must_use]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
+    }
+}
+
+/// The nearest number: what `as` gives, in one instruction where a signed one would do.
+const fn float(count: u64) -> f64 {
+    match count.cast_signed() {
+        signed @ 0.. => signed as f64,
+        _ => count as f64,
     }
 }
 

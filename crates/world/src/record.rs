@@ -264,7 +264,8 @@ impl LinkRecorder {
         let per_second = window.every.as_secs_f64();
         let rate = |sum, _| sum / per_second;
         let mut of = |row, key, value: &dyn Fn(f64, u32) -> f64| {
-            self.series.series_of(row, to, named(Kind::Link, key), value)
+            self.series
+                .series_of(row, to, named(Kind::Link, key), value)
         };
         let mut series = vec![
             of(THROUGHPUT, "throughput", &rate),
@@ -396,7 +397,8 @@ impl FlowSeries {
         let delays = self.delays.any().then(|| of(self.delays, "delay", &mean));
         let rate = |sum, _| sum / per_second;
         let mut told = |row, key, value: &dyn Fn(f64, u32) -> f64| {
-            self.packets.series_of(row, to, named(Kind::Flow, key), value)
+            self.packets
+                .series_of(row, to, named(Kind::Flow, key), value)
         };
         let others = [
             told(GOODPUTS, "goodput", &rate),
