@@ -455,11 +455,9 @@ impl Connection {
         }
     }
 
-    #[expect(
-        clippy::inline_always,
-        reason = "otherwise its result would be copied at once in larger pieces than it was written \
-                  in, which waits until those have left the store buffer"
-    )]
+    /// Inline: otherwise its result would be copied at once in larger pieces than it was written
+    /// in, which waits until those have left the store buffer.
+    #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
     fn segment(&mut self, number: u32, flags: Flags, sack_count: u8, now: Time) -> Segment {
         self.segments += 1;

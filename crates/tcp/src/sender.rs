@@ -309,7 +309,12 @@ impl Sender {
     pub(crate) fn is_idle(&self) -> bool {
         let asks = self.closing | self.probe | self.sent_new | self.window_limited;
         let told = self.limited == Some(LimitedBy::Application) && !self.short_write;
-        !self.has_outstanding() && self.written <= self.next && !asks && self.ns2.is_none()
+        // First: ns-2's senders have a board of their own.
+        self.ns2.is_none()
+            && !self.has_outstanding()
+            && self.written <= self.next
+            && told
+            && !asks
     }
 
     /// The window in force: the control's, or recovery's on the way down to it.

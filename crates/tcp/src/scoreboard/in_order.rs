@@ -15,7 +15,8 @@ pub(crate) struct InOrder {
 
 impl Scoreboard {
     /// Removes everything below `una` if that is whole segments, none of which was sent twice, and
-    /// nothing else on the board is out of order: what [`ack_through`](Self::ack_through) does then.
+    /// nothing on the board is out of order. It does what [`ack_through`](Self::ack_through) does
+    /// then.
     #[inline]
     pub(crate) fn ack_in_order(&mut self, una: u64, now: Time) -> Option<InOrder> {
         if self.sacked | self.lost | self.retransmitted | self.reno_sacked != 0 {
