@@ -84,6 +84,11 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         let Some((arrived, packet)) = self.queue.pop_front() else {
             return Dequeue::Empty;
         };
+        if self.queue.is_empty() {
+            // Back to the ring's first places: those of a queue that seldom holds more than a few
+            // packets stay in the cache, where going round the whole ring would miss it.
+            self.queue.clear();
+        }
         let len = packet.len();
         self.backlog.remove(len);
         self.counters.dequeued.add(len);

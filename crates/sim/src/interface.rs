@@ -12,13 +12,15 @@ const MTU: u32 = 1500;
 /// Most packets of the routing protocol that wait before others.
 const MOST_ROUTING: usize = 64;
 
+/// In this order: what each packet needs comes first.
+#[repr(C)]
 pub(crate) struct Interface {
     pub(crate) qdisc: Box<dyn Qdisc<Packet>>,
+    /// Packets of the routing protocol, which go before all others; None: they queue as others do.
+    routing: Option<VecDeque<Packet>>,
     /// Index of what it sends into.
     pub(crate) medium: u32,
     pub(crate) recorder: LinkRecorder,
-    /// Packets of the routing protocol, which go before all others; None: they queue as others do.
-    routing: Option<VecDeque<Packet>>,
     /// The name of its random streams.
     name: String,
     /// What its queue is built with, but for the name.

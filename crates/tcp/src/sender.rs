@@ -9,6 +9,7 @@ mod ack;
 mod limit;
 mod ns2;
 mod phase;
+mod poll;
 mod recovery;
 mod timers;
 mod writes;
@@ -303,20 +304,6 @@ impl Sender {
         self.una != self.next
     }
 
-    /// Whether nothing is out and nothing waits: an end that only receives. Then
-    /// [`poll`](Self::poll) has nothing to say and nothing to do.
-    #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
-        let asks = self.closing | self.probe | self.sent_new | self.window_limited;
-        let told = self.limited == Some(LimitedBy::Application) && !self.short_write;
-        // First: ns-2's senders have a board of their own.
-        self.ns2.is_none()
-            && !self.has_outstanding()
-            && self.written <= self.next
-            && told
-            && !asks
-    }
-
     /// The window in force: the control's, or recovery's on the way down to it.
     pub(crate) fn window(&self) -> u32 {
         if let Some(ns2) = &self.ns2 {
@@ -352,93 +339,6 @@ impl Sender {
         let segments = window.max(self.board.outstanding());
         let bits = u128::from(segments) * u128::from(self.mss) * 8 * percent * 10_000_000;
         Rate::from_bps(u64::try_from(bits / u128::from(srtt)).unwrap_or(u64::MAX))
-    }
-
-    /// The next segment, if one may go now. `room`: the payload that options leave.
-    pub(crate) fn poll(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        if self.ns2.is_some() {
-            let sent = self.ns2_poll(now);
-            if sent.is_none() {
-                self.note_limit(now);
-            }
-            return sent;
-        }
-        let mut sent = self.next_segment(room, now);
-        if sent.is_none() && core::mem::take(&mut self.fin_waits) {
-            sent = self.next_of_any(room, now);
-        }
-        if sent.is_none() {
-            self.after_burst(now);
-            self.note_limit(now);
-        }
-        sent
-    }
-
-    #[inline]
-    fn next_segment(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        let odd = self.probe | self.closing | self.recovery.prefer_new;
-        let calm = self.recovery.state == Recovery::Open && self.board.lost() == 0;
-        if odd || !calm || self.paced() {
-            return self.next_of_any(room, now);
-        }
-        // Mostly: new data, as far as the window goes.
-        if self.board.in_flight() >= self.control.window() {
-            self.window_limited |= self.fresh_len(room).is_some();
-            return None;
-        }
-        let len = self.fresh_len(room)?;
-        Some(self.send_fresh(len, now))
-    }
-
-    fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        if core::mem::take(&mut self.probe)
-            && let Some(sent) = self.send_probe(room, now)
-        {
-            return Some(sent);
-        }
-        if !self.has_outstanding() && !self.has_unsent() {
-            return None;
-        }
-        // Segments in flight, not outstanding: what is lost or has arrived makes room (RFC 6675
-        // section 4, "pipe").
-        let full = self.board.in_flight() >= self.window();
-        // The window does not hold the segment that carries the FIN (Linux `tcp_cwnd_test`).
-        let last = full && self.fin_due() && self.next + u64::from(self.mss) >= self.written;
-        if full && !last {
-            self.window_limited |= self.fresh_len(room).is_some();
-            return None;
-        }
-        if self.paced() && now < self.pace_at {
-            return None;
-        }
-        if last {
-            let len = self.fresh_len(room)?;
-            return Some(self.send_new(len, now));
-        }
-        if self.recovery.prefer_new {
-            // F-RTO step 2b: new data tells whether the timeout was spurious.
-            if let Some(len) = self.fresh_len(room) {
-                return Some(self.send_new(len, now));
-            }
-            // The new data is out: its ACK decides, and nothing else may go until then.
-            if self.next > self.recovery.high {
-                return None;
-            }
-            self.recovery.prefer_new = false;
-            self.recovery.frto = false;
-        }
-        // Retransmissions before new data (RFC 6675 NextSeg rules 1 and 2).
-        if self.board.lost() > 0
-            && let Some(id) = self.board.next_lost()
-        {
-            return Some(self.send_again(id, now));
-        }
-        if let Some(len) = self.fresh_len(room) {
-            return Some(self.send_new(len, now));
-        }
-        // Rules 3 and 4 come last: what they send may not be lost at all.
-        let id = self.extra_retransmission()?;
-        Some(self.send_again(id, now))
     }
 
     pub(crate) fn paced(&self) -> bool {

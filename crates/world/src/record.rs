@@ -2,6 +2,7 @@
 //! length of the run.
 
 mod limited;
+mod link;
 mod radio;
 mod samples;
 mod spp;
@@ -9,24 +10,18 @@ mod spread;
 mod usage;
 mod window;
 
+pub use link::LinkRecorder;
 pub use radio::RadioEvent;
 pub use spp::SppRecorder;
 pub use window::Window;
 
-use crate::figure::{self, Amount, Distribution, FlowResult, Kind, LinkResult, Measured, Series};
-use crate::{Fate, LineRate};
-use radio::RadioRecorder;
+use crate::figure::{self, Amount, Distribution, FlowResult, Kind, Measured, Series};
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
-use sojourn_qdisc::{Backlog, Gauge, Report};
 use sojourn_tcp::Limits;
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
-use usage::Usage;
 use window::{Bins, Rows};
-
-/// How often a queue's variables are looked at.
-const GAUGES_PER_INTERVAL: u64 = 4;
 
 /// A series of the list, with its unit.
 fn named(kind: Kind, metric: &'static str) -> (&'static str, Unit) {
@@ -40,262 +35,6 @@ fn mean(sum: f64, count: u32) -> f64 {
         f64::NAN
     } else {
         sum / f64::from(count)
-    }
-}
-
-/// Rows of a link's series.
-const THROUGHPUT: usize = 0;
-const BACKLOG: usize = 1;
-const DROPS: usize = 2;
-const SOJOURN: usize = 3;
-
-/// Records what happens at one link's queue. Times must not decrease.
-#[derive(Clone, Debug)]
-pub struct LinkRecorder {
-    window: Window,
-    rate: Option<Rate>,
-    rate_since: Time,
-    /// Bits that the link could have sent within the window; None once it had no rate.
-    capacity: Option<f64>,
-    /// Its counts; all else is told at the end.
-    result: LinkResult,
-    sojourn: Spread,
-    backlog: Backlog,
-    backlog_since: Time,
-    /// Packet-nanoseconds held within the window.
-    held: u128,
-    /// By the indices below.
-    series: Rows<4>,
-    /// Of a link whose rate is no constant.
-    usage: Option<Box<Usage>>,
-    /// Packets lost and copied on the line; None where neither happens.
-    line: Option<[u64; 2]>,
-    /// Of a radio's interface.
-    radio: Option<Box<RadioRecorder>>,
-    /// The queue's own variables, as they come.
-    gauges: Vec<(Gauge, Bins)>,
-    /// When they are next wanted.
-    gauges_due: Time,
-}
-
-impl LinkRecorder {
-    /// For a link of `rate`; none means that utilisation has no meaning.
-    pub fn new(window: Window, rate: Option<Rate>) -> Self {
-        Self {
-            window,
-            rate,
-            rate_since: Time::ZERO,
-            capacity: Some(0.0),
-            result: LinkResult::default(),
-            sojourn: Spread::new(Span::ZERO),
-            backlog: Backlog::default(),
-            backlog_since: Time::ZERO,
-            held: 0,
-            series: Rows::new(&window),
-            usage: None,
-            line: None,
-            radio: None,
-            gauges: Vec::new(),
-            gauges_due: Time::ZERO,
-        }
-    }
-
-    /// Gives the link the figures of a radio; nodal delays above `deadline` are counted.
-    pub fn set_radio(&mut self, deadline: Option<Span>) {
-        self.radio = Some(Box::new(RadioRecorder::new(deadline)));
-    }
-
-    /// Has the utilisation of a link follow its rate, which is this at first and varies. Of a
-    /// packet's length so many bytes are no part of what a trace lets leave.
-    pub fn follow_rate(&mut self, rate: LineRate, link_header: u16) {
-        self.usage = Some(Box::new(Usage::new(self.window, rate, link_header)));
-    }
-
-    /// Whether what the line loses and copies is counted.
-    pub fn count_line(&mut self, counts: bool) {
-        self.line = counts.then_some([0; 2]);
-    }
-
-    /// The line has got a packet.
-    #[inline]
-    pub fn launched(&mut self, now: Time, fate: &Fate) {
-        if let Some([lost, copied]) = &mut self.line
-            && self.window.holds(now)
-        {
-            *lost += fate.lost();
-            *copied += u64::from(fate.is_copied);
-        }
-    }
-
-    /// Tells of a radio what happened to it.
-    #[inline]
-    pub fn radio(&mut self, now: Time, event: RadioEvent) {
-        if let Some(radio) = &mut self.radio
-            && self.window.holds(now)
-        {
-            radio.tell(event);
-        }
-    }
-
-    /// A radio begins with a packet that has been in the queue, or behind it, since then.
-    #[inline]
-    pub fn radio_begins(&mut self, queued: Time) {
-        if let Some(radio) = &mut self.radio {
-            radio.begins(queued);
-        }
-    }
-
-    /// A radio is done with the packet that it began with last.
-    #[inline]
-    pub fn radio_done(&mut self, now: Time) {
-        if let Some(radio) = &mut self.radio {
-            radio.done(now, self.window.holds(now));
-        }
-    }
-
-    /// Whether the queue's own variables are to be told now: a few times an interval.
-    #[inline]
-    pub fn wants_gauges(&mut self, now: Time) -> bool {
-        let due = now >= self.gauges_due;
-        if due {
-            self.gauges_due = now + self.window.every / GAUGES_PER_INTERVAL;
-        }
-        due
-    }
-
-    /// A variable of the queue. Its series has the last value of each interval.
-    pub fn gauge(&mut self, now: Time, gauge: Gauge) {
-        let known = self.gauges.iter_mut().find(|(g, _)| g.name == gauge.name);
-        if let Some((_, bins)) = known {
-            bins.set(now, gauge.value);
-        } else {
-            let mut bins = Bins::new(&self.window);
-            bins.set(now, gauge.value);
-            self.gauges.push((gauge, bins));
-        }
-    }
-
-    /// Whether the queue held a packet when it was last told of.
-    #[inline]
-    pub fn holds_packets(&self) -> bool {
-        self.backlog.packets > 0
-    }
-
-    /// A packet of `len` bytes was offered.
-    #[inline]
-    pub fn offered(&mut self, now: Time, len: u32) {
-        if self.window.holds(now) {
-            self.result.offered_packets += 1;
-            self.result.offered_bytes += u64::from(len);
-        }
-    }
-
-    /// The queue dropped a packet.
-    pub fn dropped(&mut self, now: Time) {
-        self.series.add_to(DROPS, now, 1.0);
-        if self.window.holds(now) {
-            self.result.dropped_packets += 1;
-        }
-    }
-
-    /// The queue marked a packet.
-    pub fn marked(&mut self, now: Time) {
-        if self.window.holds(now) {
-            self.result.marked_packets += 1;
-        }
-    }
-
-    /// The queue gave a packet of `len` bytes to the link after holding it for `sojourn`.
-    #[inline]
-    pub fn dequeued(&mut self, now: Time, len: u32, sojourn: Span) {
-        let bits = f64::from(len) * 8.0;
-        self.series.add_to(THROUGHPUT, now, bits);
-        self.series.add_to(SOJOURN, now, sojourn.as_millis_f64());
-        if let Some(usage) = &mut self.usage {
-            usage.sent(now, len);
-        }
-        if let Some(radio) = &mut self.radio {
-            radio.left(now, sojourn, self.window.holds(now));
-        }
-        if self.window.holds(now) {
-            self.result.dequeued_packets += 1;
-            self.result.dequeued_bytes += u64::from(len);
-            self.sojourn.add(sojourn);
-        }
-    }
-
-    /// The backlog has changed to `backlog`.
-    #[inline]
-    pub fn backlog(&mut self, now: Time, backlog: Backlog) {
-        let from = self.backlog_since.max(self.window.from);
-        let to = now.min(self.window.to);
-        self.held += u128::from((to - from).as_nanos()) * u128::from(self.backlog.packets);
-        self.series.add_to(BACKLOG, now, backlog.packets as f64);
-        self.backlog = backlog;
-        self.backlog_since = now;
-    }
-
-    /// The link's rate is `rate` from now on.
-    pub fn rate(&mut self, now: Time, rate: &LineRate) {
-        if let Some(usage) = &mut self.usage {
-            usage.rate(now, rate.clone());
-        }
-        self.count_capacity(now, rate.fixed());
-    }
-
-    /// Counts what could be sent until now.
-    fn count_capacity(&mut self, now: Time, rate: Option<Rate>) {
-        let from = self.rate_since.max(self.window.from);
-        let length = now.min(self.window.to) - from;
-        if !length.is_zero() {
-            let bits = |rate: Rate| rate.as_bps() as f64 * length.as_secs_f64();
-            let sum = self.capacity.zip(self.rate.map(bits));
-            self.capacity = sum.map(|(sum, more)| sum + more);
-        }
-        (self.rate, self.rate_since) = (rate, now);
-    }
-
-    /// The result, with the queue's own statistics.
-    pub fn finish(mut self, qdisc: Report) -> LinkResult {
-        let (window, to) = (self.window, self.window.to);
-        self.backlog(to, self.backlog);
-        self.count_capacity(to, self.rate);
-        let seconds = window.length().as_secs_f64();
-        let per_second = window.every.as_secs_f64();
-        let rate = |sum, _| sum / per_second;
-        let mut of = |row, key, value: &dyn Fn(f64, u32) -> f64| {
-            self.series
-                .series_of(row, to, named(Kind::Link, key), value)
-        };
-        let mut series = vec![
-            of(THROUGHPUT, "throughput", &rate),
-            of(BACKLOG, "backlog", &mean),
-            of(DROPS, "drops", &|sum, _| sum),
-            of(SOJOURN, "sojourn", &mean),
-        ];
-        for (gauge, bins) in self.gauges {
-            series.push(bins.series(to, (gauge.name, gauge.unit), mean));
-        }
-        let bits = self.result.dequeued_bytes as f64 * 8.0;
-        let mut utilisation = self.capacity.map(|capacity| bits / capacity);
-        if let Some(usage) = self.usage {
-            let (share, over_time) = usage.finish(named(Kind::Link, "utilisation"));
-            utilisation = utilisation.or(share);
-            series.push(over_time);
-        }
-        if let Some(radio) = self.radio {
-            radio.finish(&mut self.result, window.length());
-        }
-        LinkResult {
-            utilisation,
-            backlog_packets_mean: self.held as f64 * 1e-9 / seconds,
-            sojourn: self.sojourn.distribution(),
-            lost_packets: self.line.map(|[lost, _]| lost as f64),
-            duplicated_packets: self.line.map(|[_, copied]| copied as f64),
-            qdisc,
-            series,
-            ..self.result
-        }
     }
 }
 

@@ -47,11 +47,12 @@ pub(super) type Bins = Rows<1>;
 
 /// Several rows of the same intervals, told of by their index.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Rows<const N: usize> {
-    every: Span,
     /// End of the current interval: the hot path compares, and seldom divides.
     ends: Time,
     current: [(f64, u32); N],
+    every: Span,
     done: Vec<[(f64, u32); N]>,
     /// Intervals in the run.
     count: usize,
