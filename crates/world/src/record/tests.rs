@@ -3,7 +3,7 @@
 use super::spread::MAX_CDF_POINTS;
 use super::*;
 use crate::{Cell, Line, LineRate, Network, jain};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{Backlog, Report, Spec};
 
 fn ms(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
