@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::process::{Running, bridge, ctl, program};
+use common::process::{Running, bridge, ctl, ground, program};
 use common::rig::{Link, OURS, Raw, available, exchange, frame};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -87,12 +87,8 @@ fn ask(stream: &mut UnixStream, request: &str) -> String {
 
 #[test]
 fn silent_clients_lock_nobody_out() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let path = dir.path().join("control");
-    let link = Link::new();
     let process = bridge(&link, "a1 b1 --control control", dir.path());
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "nobody else may");
@@ -112,12 +108,8 @@ fn silent_clients_lock_nobody_out() {
 
 #[test]
 fn what_is_no_socket_of_ours_stays() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let path = dir.path().join("control");
-    let link = Link::new();
     let start = || {
         let mut command = program("bridge a1 b1 --control control", dir.path());
         link.middle.run(|| command.output().expect("it starts"))
@@ -142,12 +134,8 @@ fn what_is_no_socket_of_ours_stays() {
 
 #[test]
 fn a_full_disk_is_told_at_once() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
+    let Some((dir, link)) = ground() else { return };
     let path = dir.path().join("errors");
-    let link = Link::new();
     // A disk of four pages, in a mount namespace that goes with the process.
     fs::create_dir(dir.path().join("full")).unwrap();
     let script = "mount -t tmpfs -o size=16k none full && \
@@ -180,11 +168,7 @@ fn a_full_disk_is_told_at_once() {
 
 #[test]
 fn ctl_asks_and_changes() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let process = bridge(&link, "a1 b1 --control control", dir.path());
     let ctl = |words: &str| ctl(dir.path(), words);
     let (code, said) = ctl("stats");
@@ -209,11 +193,7 @@ fn ctl_asks_and_changes() {
 /// As tc's `change`: what is not named stays, and a shaper's rate is not lost by the way.
 #[test]
 fn a_change_is_laid_over_what_runs() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let process = bridge(&link, "a1 b1 --control control", dir.path());
     let ctl = |words: &str| ctl(dir.path(), words);
     let words = "bandwidth 20mbit overhead 44 atm dual-srchost nat";
@@ -265,11 +245,7 @@ fn a_change_is_laid_over_what_runs() {
 /// A queue that is never empty, then one that is, and then no rate at all.
 #[test]
 fn verify_says_where_the_queue_is() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let words = "a1 b1 --control control --up-rate 1mbit";
     let process = bridge(&link, words, dir.path());
     let left = Raw::new(&link.client, "a0");
@@ -316,11 +292,7 @@ fn resident(process: &Running) -> u64 {
 
 #[test]
 fn memory_goes_back_when_a_flood_is_over() {
-    if !available() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let link = Link::new();
+    let Some((dir, link)) = ground() else { return };
     let words = "a1 b1 --control control --up-rate 8kbit";
     let process = bridge(&link, &format!("{words} --memory 100mb"), dir.path());
     let (code, said) = ctl(dir.path(), "change up pfifo limit 100000");
