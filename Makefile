@@ -1,6 +1,6 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test python playground browser formats bench count dash build package
+.PHONY: help demo test kernels python playground browser formats bench count dash build package
 .PHONY: fresh static lint doc deny clean
 
 CARGO = cargo
@@ -18,6 +18,7 @@ DEBUG = $${CARGO_TARGET_DIR:-target}/debug
 help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
+	@echo 'make kernels builds Linux 6.1, 6.12 and 7.3 for guests, and tests each (an hour)'
 	@echo 'make python  the Python package: its wheel, and its tests with pandas, polars and pyarrow'
 	@echo 'make playground  the simulator in a page, target/playground/, for any static server'
 	@echo 'make browser the playground and reports, and their tests in headless Chromium'
@@ -85,6 +86,13 @@ test: lint
 	$(MAKE) formats
 	$(MAKE) python
 	$(MAKE) browser
+
+# A kernel with another tick: make kernels KERNELS=7.3-250
+KERNELS = 6.1 6.12 7.3
+kernels:
+	@scripts/setup test
+	$(CARGO) test --quiet --workspace --locked --no-run --test kernel
+	@scripts/kernels $(DEBUG)/sojourn $(KERNELS)
 
 # With the profile of tests, so that what they have built is built.
 python:

@@ -1,5 +1,6 @@
 //! `sojourn fidelity`: a fixed grid of cells in several worlds, and how far they agree.
 
+use crate::kernel::KernelChoice;
 use crate::out::check_folder;
 use crate::progress::Bar;
 use crate::run::run_cells;
@@ -68,6 +69,9 @@ pub(crate) struct FidelityArgs {
     #[arg(long, value_name = "N", help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
 
+    #[command(flatten)]
+    kernel: KernelChoice,
+
     /// Take what is not run from this table instead of the recorded matrix
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -82,6 +86,21 @@ pub(crate) struct FidelityArgs {
 }
 
 impl FidelityArgs {
+    /// What clap cannot check.
+    fn check(&self) -> Result<(), WrongInput> {
+        let words = self.kernel.words();
+        for (_, word) in words.into_iter().filter(|(given, _)| *given) {
+            if !self.world.iter().any(|square| place(square).0.has_kernels) {
+                let rows = WORLDS.iter().filter(|row| row.has_kernels);
+                let squares = rows.flat_map(|row| row.squares);
+                let fit: Vec<&str> = squares.map(|square| square.world.as_str()).collect();
+                let fit = fit.join(" or ");
+                return Err(WrongInput(format!("{word} needs --world {fit}")));
+            }
+        }
+        Ok(())
+    }
+
     fn grid(&self) -> anyhow::Result<Grid> {
         let seeds = if self.quick { 1 } else { self.seeds };
         let grid = Grid::new(seeds, self.quick, &self.cell)?;
@@ -110,6 +129,7 @@ impl FidelityArgs {
 }
 
 pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
+    args.check()?;
     let grid = args.grid()?;
     let places = grid.places();
     let mut matrix = args.recorded()?.only(&places);
@@ -117,7 +137,7 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
     for square in &args.world {
-        let (found, failed) = run(&grid, square, args.jobs, &stop)?;
+        let (found, failed) = run(&grid, square, args, &stop)?;
         if stop.load(Ordering::Relaxed) {
             eprintln!("sojourn: interrupted; nothing was written");
             return Ok(INTERRUPTED);
@@ -165,14 +185,15 @@ fn place(square: &Square) -> (&'static Row, Setup) {
 fn run(
     grid: &Grid,
     square: &Square,
-    jobs: Option<NonZeroUsize>,
+    args: &FidelityArgs,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Matrix, Vec<String>)> {
-    let (row, setup) = place(square);
+    let (row, mut setup) = place(square);
+    setup.kernel = args.kernel.wanted();
     let world = row.world(setup)?;
     let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
     let bar = Bar::new(&cells, false);
-    let mut outcomes = run_cells(world.as_ref(), &cells, row.jobs(jobs), stop, &bar);
+    let mut outcomes = run_cells(world.as_ref(), &cells, row.jobs(args.jobs), stop, &bar);
     bar.clear();
     let (mut matrix, mut failures) = (Matrix::default(), Vec::new());
     for phase in &grid.phases {

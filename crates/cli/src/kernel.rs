@@ -4,7 +4,9 @@ use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use sojourn_gateway::stop_on_signal;
-use sojourn_kernel::{Image, Job, KernelError, Machine, Output, Roles, Store, Version};
+use sojourn_kernel::{
+    Job, KernelError, Machine, Output, Roles, Store, Tick, Variant, Version, Wanted,
+};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,6 +27,7 @@ const ROLES: Roles = Roles {
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn kernel build                          once, about 3 minutes on two cores
+  sojourn kernel build --version 7.3 --hz 250   a newer one, with the tick of Debian's own
   sojourn kernel list
   sojourn kernel exec 'date; sleep 3600; date'  an hour in a moment")]
 pub(crate) struct KernelArgs {
@@ -40,6 +43,10 @@ enum Command {
         #[arg(long, default_value = "6.1", value_parser = Version::named)]
         version: Version,
 
+        /// How often its timer ticks: 1000 or 250 times a second
+        #[arg(long, default_value = "1000", value_parser = Tick::named)]
+        hz: Tick,
+
         /// Build it anew, also when it is there
         #[arg(long)]
         again: bool,
@@ -54,6 +61,10 @@ enum Command {
         /// Which kernel [default: the first there is]
         #[arg(long, value_parser = Version::named)]
         version: Option<Version>,
+
+        /// How often its timer ticks
+        #[arg(long, default_value = "1000", value_parser = Tick::named)]
+        hz: Tick,
 
         /// Seed of all chance in the guest
         #[arg(long, value_name = "N", default_value_t = 1)]
@@ -89,15 +100,45 @@ enum Command {
     Task,
 }
 
+/// Which kernel a world runs.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct KernelChoice {
+    /// Which kernel the kernel world runs [default: the first there is]
+    #[arg(long, value_name = "VERSION", value_parser = Version::named)]
+    kernel_version: Option<Version>,
+
+    /// How often that kernel's timer ticks: 1000 or 250 times a second [default: 1000]
+    #[arg(long, value_name = "HZ", value_parser = Tick::named)]
+    hz: Option<Tick>,
+}
+
+impl KernelChoice {
+    pub(crate) fn wanted(self) -> Wanted {
+        Wanted {
+            version: self.kernel_version,
+            tick: self.hz.unwrap_or_default(),
+        }
+    }
+
+    /// Its words, and whether they were given.
+    pub(crate) const fn words(self) -> [(bool, &'static str); 2] {
+        [
+            (self.kernel_version.is_some(), "--kernel-version"),
+            (self.hz.is_some(), "--hz"),
+        ]
+    }
+}
+
 pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
     match args.command {
-        Command::Build { version, again } => build(version, again),
+        Command::Build { version, hz, again } => build(Variant { version, tick: hz }, again),
         Command::List => list(),
         Command::Exec {
             version,
+            hz,
             seed,
             command,
-        } => exec(version, seed, &command),
+        } => exec(Wanted { version, tick: hz }, seed, &command),
         Command::Guard { kernel, line } => {
             sojourn_kernel::guard(&ROLES, &kernel, &line)?;
             Ok(0)
@@ -116,12 +157,12 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
     }
 }
 
-fn build(version: Version, again: bool) -> anyhow::Result<u8> {
+fn build(kernel: Variant, again: bool) -> anyhow::Result<u8> {
     let store = Store::of_user()?;
     let mut say = |step: &str| eprintln!("sojourn: {step}");
-    match sojourn_kernel::build(&store, version, again, &mut say) {
-        Ok(kernel) => {
-            print(&format!("{}\n", kernel.path.display()))?;
+    match sojourn_kernel::build(&store, kernel, again, &mut say) {
+        Ok(image) => {
+            print(&format!("{}\n", image.path.display()))?;
             Ok(0)
         }
         Err(error) => {
@@ -134,19 +175,18 @@ fn build(version: Version, again: bool) -> anyhow::Result<u8> {
 fn list() -> anyhow::Result<u8> {
     let store = Store::of_user()?;
     let mut text = String::new();
-    for version in Version::ALL {
-        let _ = match store.find(Some(version)) {
-            Ok(Image { path, .. }) => writeln!(text, "{version:<6} {}", path.display()),
-            Err(_) => writeln!(
-                text,
-                "{version:<6} not built: sojourn kernel build --version {version}"
-            ),
+    for kernel in Variant::all() {
+        let what = match store.find(kernel) {
+            Ok(image) => image.path.display().to_string(),
+            Err(_) => format!("not built: {}", Wanted::from(kernel).command()),
         };
+        let Variant { version, tick } = kernel;
+        let _ = writeln!(text, "{version:<4} {tick:>4} Hz  {what}");
     }
     for path in store.outdated()? {
         let _ = writeln!(
             text,
-            "{:<6} {} (another version's; it can be removed)",
+            "{:<12} {} (another version's; it can be removed)",
             "-",
             path.display()
         );
@@ -155,22 +195,22 @@ fn list() -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// How guests with this kernel are made.
-pub(crate) fn machine(version: Option<Version>, seed: u64) -> Result<Machine, KernelError> {
+/// How guests with such a kernel are made.
+pub(crate) fn machine(wanted: Wanted, seed: u64) -> Result<Machine, KernelError> {
     let program = std::env::current_exe().map_err(|source| KernelError::Io {
         what: "find this program".into(),
         source,
     })?;
     Ok(Machine {
-        kernel: Store::of_user()?.find(version)?,
+        kernel: Store::of_user()?.find(wanted)?,
         program,
         roles: ROLES,
         seed,
     })
 }
 
-fn exec(version: Option<Version>, seed: u64, command: &str) -> anyhow::Result<u8> {
-    let machine = match machine(version, seed) {
+fn exec(wanted: Wanted, seed: u64, command: &str) -> anyhow::Result<u8> {
+    let machine = match machine(wanted, seed) {
         Ok(machine) => machine,
         Err(error) => {
             eprintln!("sojourn: {error}");

@@ -1,6 +1,7 @@
 //! `sojourn run`: runs a scenario and shows or writes what came out.
 
 use crate::figures;
+use crate::kernel::KernelChoice;
 use crate::out::check_out;
 use crate::pcap::{Captures, Capturing};
 use crate::progress::Bar;
@@ -14,7 +15,6 @@ use sojourn_batch::{Part, There, held, kept};
 use sojourn_batch::{Results, clear};
 use sojourn_capture::SNAP_LEN;
 use sojourn_gateway::stop_on_signal;
-use sojourn_kernel::Version;
 use sojourn_live::Queues;
 use sojourn_report::{Finished, Kept, Rest, Runs, Slot, forget};
 use sojourn_scenario::{Outcome, Scenario, split};
@@ -109,9 +109,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WHOSE")]
     queues: Option<Whose>,
 
-    /// Which kernel --world kernel runs [default: the first there is]
-    #[arg(long, value_name = "VERSION", value_parser = Version::named)]
-    kernel_version: Option<Version>,
+    #[command(flatten)]
+    kernel: KernelChoice,
 
     /// Capture packets as they leave these links' queues (`LINK`), before them (`LINK:in`), or at
     /// these nodes' hosts: DIR/run-N-POINT.pcapng of each run, WORLD- before it with several worlds
@@ -148,7 +147,7 @@ impl RunArgs {
                 None if self.verify => Queues::Kernel,
                 Some(Whose::Ours) | None => Queues::Ours,
             },
-            kernel: self.kernel_version,
+            kernel: self.kernel.wanted(),
         }
     }
 
@@ -171,10 +170,8 @@ impl RunArgs {
                 worlds::names_with(|row| row.takes_programs)
             )));
         }
-        let words = [
-            (self.kernel_version.is_some(), "--kernel-version"),
-            (self.queues.is_some(), "--queues"),
-        ];
+        let [version, hz] = self.kernel.words();
+        let words = [version, hz, (self.queues.is_some(), "--queues")];
         for (_, word) in words.into_iter().filter(|(given, _)| *given) {
             if !worlds.iter().any(|row| row.has_kernels) {
                 let fit = worlds::names_with(|row| row.has_kernels);

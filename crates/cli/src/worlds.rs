@@ -4,7 +4,7 @@ use crate::WrongInput;
 use crate::kernel::machine;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sojourn_fidelity::{Code, Square};
-use sojourn_kernel::{Kernel, Version};
+use sojourn_kernel::{Kernel, Wanted};
 use sojourn_live::{Guests, Live, Queues};
 use sojourn_sim::Sim;
 use sojourn_world::{World, WorldName};
@@ -37,8 +37,8 @@ pub(crate) struct Setup {
     pub(crate) server: Option<String>,
     /// Whose queues it has.
     pub(crate) queues: Queues,
-    /// The version of its kernel; none: the first there is.
-    pub(crate) kernel: Option<Version>,
+    /// Which kernel it has.
+    pub(crate) kernel: Wanted,
 }
 
 /// All worlds. The first is that of `scenario` in a study's settings, and the default.

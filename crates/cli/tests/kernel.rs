@@ -7,7 +7,7 @@
 mod common;
 
 use common::guest::{guests, left, program, run, scenario, text, until};
-use sojourn_kernel::Store;
+use sojourn_kernel::{Store, Wanted};
 use std::fs;
 use std::hint::spin_loop;
 use std::os::unix::fs::PermissionsExt as _;
@@ -111,7 +111,11 @@ fn a_guest_that_crashes_is_told_of() {
     let temporary = tempfile::tempdir().unwrap();
     let run = endless(temporary.path());
     // The kernel is the guard's child; the guard has the program's name.
-    let kernel = Store::of_user().unwrap().find(None).unwrap().path;
+    let kernel = Store::of_user()
+        .unwrap()
+        .find(Wanted::default())
+        .unwrap()
+        .path;
     let is_kernel =
         |process: &PathBuf| fs::read_link(process.join("exe")).is_ok_and(|exe| exe == kernel);
     let processes: Vec<u32> = guests(temporary.path())
@@ -175,14 +179,14 @@ fn an_ordinary_user_can_run_guests() {
     let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     let dir = tempfile::tempdir().unwrap();
     open(dir.path());
-    let kernel = Store::of_user().unwrap().find(None).unwrap();
+    let kernel = Store::of_user().unwrap().find(Wanted::default()).unwrap();
     let cache = dir.path().join("cache/sojourn");
     fs::create_dir_all(&cache).unwrap();
     let copy = |from: &Path, to: PathBuf| {
         fs::copy(from, &to).unwrap();
         open(&to);
     };
-    copy(&kernel.path, Store::at(&cache).place(kernel.version));
+    copy(&kernel.path, Store::at(&cache).place(kernel.kernel));
     copy(
         env!("CARGO_BIN_EXE_sojourn").as_ref(),
         dir.path().join("sojourn"),

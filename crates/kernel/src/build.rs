@@ -15,11 +15,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::KernelError;
-use crate::recipe::{ADDED, Edit, Version, edits};
+use crate::recipe::{ADDED, Edit, Variant, edits};
 use crate::store::{Image, Store, release};
 
 /// What a build needs on the disk, in MiB: 1500 for the source, the rest for objects.
 const ROOM_MIB: u64 = 2600;
+/// Where Debian's packages put sources.
+const SOURCES: &str = "/usr/src";
 /// How often what an interrupted build has left running is looked for, every 10 ms.
 const MOST_ROUNDS: u32 = 500;
 /// How much of each of a failed step's two outputs is shown, in bytes.
@@ -44,14 +46,25 @@ const LIBC: [&str; 3] = [
     "/usr/lib/libc.a",
 ];
 
-/// Builds the kernel of a version, unless it is there or `again` is set. `say` is told each step,
+/// Builds a kernel, unless it is there or `again` is set. `say` is told each step,
 /// as a sentence without full stop.
 ///
 /// # Errors
 /// When tools or room are missing, or a step fails: the message says which and what to do.
 pub fn build(
     store: &Store,
-    version: Version,
+    kernel: Variant,
+    again: bool,
+    say: &mut dyn FnMut(&str),
+) -> Result<Image, KernelError> {
+    build_from(Path::new(SOURCES), store, kernel, again, say)
+}
+
+/// The same with the folder in which installed sources are.
+fn build_from(
+    sources: &Path,
+    store: &Store,
+    kernel: Variant,
     again: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, KernelError> {
@@ -59,13 +72,13 @@ pub fn build(
         "make the folder {}",
         store.dir().display()
     )))?;
-    let _lock = lock(store, version, say)?;
+    let _lock = lock(store, kernel, say)?;
     // Whoever held the lock may have built it.
-    if let (false, Ok(kernel)) = (again, store.find(Some(version))) {
-        return Ok(kernel);
+    if let (false, Ok(image)) = (again, store.find(kernel)) {
+        return Ok(image);
     }
     check_tools()?;
-    let dir = store.dir().join(format!("build-{version}"));
+    let dir = store.dir().join(format!("build-{kernel}"));
     if dir.exists() {
         say("removing what an interrupted build has left");
         end_all(&dir);
@@ -73,20 +86,21 @@ pub fn build(
     }
     check_room(store.dir())?;
     let result = Building {
-        version,
+        kernel,
+        sources,
         dir: &dir,
         say,
     }
-    .run(&store.place(version));
+    .run(&store.place(kernel));
     // A failed build's output is quoted in its error; nothing else is of use.
     remove(&dir)?;
     result?;
-    store.find(Some(version))
+    store.find(kernel)
 }
 
-/// Held while a version is built.
-fn lock(store: &Store, version: Version, say: &mut dyn FnMut(&str)) -> Result<File, KernelError> {
-    let path = store.dir().join(format!("build-{version}.lock"));
+/// Held while a kernel is built.
+fn lock(store: &Store, kernel: Variant, say: &mut dyn FnMut(&str)) -> Result<File, KernelError> {
+    let path = store.dir().join(format!("build-{kernel}.lock"));
     let failed = || KernelError::io(format!("lock {}", path.display()));
     let file = File::create(&path).map_err(failed())?;
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -170,7 +184,8 @@ fn check_room(dir: &Path) -> Result<(), KernelError> {
 
 /// A build under way.
 struct Building<'a> {
-    version: Version,
+    kernel: Variant,
+    sources: &'a Path,
     dir: &'a Path,
     say: &'a mut dyn FnMut(&str),
 }
@@ -183,8 +198,8 @@ impl Building<'_> {
         let mut tar = Command::new("tar");
         tar.arg("-xJf").arg(&archive);
         self.step("unpack the source", &mut tar)?;
-        let tree = self.dir.join(self.version.package());
-        for edit in edits(self.version) {
+        let tree = self.dir.join(self.kernel.version.package());
+        for edit in edits(self.kernel) {
             change(&tree, &edit).map_err(|error| KernelError::Step {
                 step: "change the source",
                 reason: format!("{}: {error}", edit.file),
@@ -194,7 +209,7 @@ impl Building<'_> {
             fs::write(tree.join(file), text)
                 .map_err(KernelError::io(format!("write the source file {file}")))?;
         }
-        fs::write(self.dir.join("settings"), self.version.config())
+        fs::write(self.dir.join("settings"), self.kernel.version.config())
             .map_err(KernelError::io("write the kernel's settings"))?;
         self.step(
             "configure the kernel",
@@ -216,13 +231,15 @@ impl Building<'_> {
 
     /// The source's archive: the installed package's, or that of the package from Debian.
     fn fetch(&mut self) -> Result<PathBuf, KernelError> {
-        let package = self.version.package();
-        let installed = PathBuf::from(format!("/usr/src/{package}.tar.xz"));
+        let package = self.kernel.version.package();
+        let archive = format!("{package}.tar.xz");
+        let installed = self.sources.join(&archive);
         if installed.is_file() {
             return Ok(installed);
         }
         (self.say)(&format!(
-            "fetching Debian's package {package} (about 135 MB)"
+            "fetching Debian's package {package} (about {} MB)",
+            self.kernel.version.package_mb()
         ));
         let mut apt = Command::new("apt-get");
         apt.args(["-q", "download", &package]);
@@ -233,7 +250,7 @@ impl Building<'_> {
             };
             KernelError::Step {
                 step: "fetch the source",
-                reason: format!("{reason}\n{}", self.version.advice()),
+                reason: format!("{reason}\n{}", self.kernel.version.advice()),
             }
         })?;
         let fetched = fs::read_dir(self.dir).map_err(KernelError::io("find the package"))?;
@@ -252,10 +269,7 @@ impl Building<'_> {
         self.step("open the package", &mut dpkg)?;
         // The archive is all that is needed of it.
         fs::remove_file(&deb).map_err(KernelError::io("remove the package"))?;
-        Ok(self
-            .dir
-            .join("package")
-            .join(installed.strip_prefix("/").expect("it is absolute")))
+        Ok(self.dir.join("package/usr/src").join(archive))
     }
 
     /// Whether all settings were taken: `make` passes over those whose requirements are not met.
@@ -263,7 +277,7 @@ impl Building<'_> {
         let taken = fs::read_to_string(tree.join(".config"))
             .map_err(KernelError::io("read the kernel's settings"))?;
         let lacks = |line: &&str| line.ends_with("=y") && !taken.lines().any(|l| l == *line);
-        let config = self.version.config();
+        let config = self.kernel.version.config();
         let missing: Vec<_> = config.lines().filter(lacks).collect();
         if missing.is_empty() {
             return Ok(());

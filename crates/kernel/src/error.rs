@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sojourn_report::ReportError;
 use sojourn_world::WorldError;
 
-use crate::recipe::Version;
+use crate::recipe::Wanted;
 
 /// Why a kernel could not be built, or a guest not be run.
 #[derive(Debug, thiserror::Error)]
@@ -19,20 +19,13 @@ pub enum KernelError {
     NoCache,
     /// No kernel there.
     #[error(
-        "there is no {} in {}: `{}` builds one (about 3 minutes on two cores, no root needed)",
-        match version {
-            Some(version) => format!("guest kernel {version}"),
-            None => "guest kernel".to_owned(),
-        },
+        "there is no {wanted} in {}: `{}` builds one (about 3 minutes on two cores, no root needed)",
         dir.display(),
-        match version {
-            Some(version) => format!("sojourn kernel build --version {version}"),
-            None => "sojourn kernel build".to_owned(),
-        }
+        wanted.command()
     )]
     NotBuilt {
-        /// The version that was asked for, if any was.
-        version: Option<Version>,
+        /// What was asked for.
+        wanted: Wanted,
         /// Where it was looked for.
         dir: PathBuf,
     },

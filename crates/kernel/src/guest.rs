@@ -188,6 +188,8 @@ impl Machine {
         ]
         .map(str::to_owned)
         .to_vec();
+        let parameters = self.kernel.kernel.version.parameters().iter();
+        line.extend(parameters.map(|&parameter| parameter.to_owned()));
         line.push(format!("mem={MEMORY_MIB}M"));
         line.push(format!("time-travel-start={EPOCH}"));
         line.push(format!("{SEED}={}", self.seed));

@@ -35,6 +35,6 @@ pub use guest::{Guest, Machine, Roles};
 pub use init::init;
 pub use inside::run_task;
 pub use job::{Job, Output};
-pub use recipe::{NoSuchVersion, Version};
+pub use recipe::{NoSuchTick, NoSuchVersion, Tick, Variant, Version, Wanted};
 pub use store::{Image, Store};
 pub use world::Kernel;

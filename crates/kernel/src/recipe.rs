@@ -2,11 +2,16 @@
 //!
 //! Source: Debian's packages `linux-source-VERSION`, which hold Linux with Debian's patches. The
 //! settings start from `allnoconfig`: everything that the kernel can do stands in `recipe/config`.
+//! The changes stand in `recipe/edits.rs`.
 //!
 //! Not here: the building itself (`build`), where kernels are kept (`store`).
 
+mod edits;
+
 use std::fmt;
 use std::hash::Hasher as _;
+
+pub(crate) use edits::{ADDED, Edit, edits};
 
 /// A series of kernels that can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,17 +20,20 @@ pub enum Version {
     V6_1,
     /// Linux 6.12, Debian 13's, in Debian 12 as an update.
     V6_12,
+    /// Linux 7.3, in Debian 13's backports.
+    V7_3,
 }
 
 impl Version {
     /// All, the usual one first.
-    pub const ALL: [Self; 2] = [Self::V6_1, Self::V6_12];
+    pub const ALL: [Self; 3] = [Self::V6_1, Self::V6_12, Self::V7_3];
 
     /// As users write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V6_1 => "6.1",
             Self::V6_12 => "6.12",
+            Self::V7_3 => "7.3",
         }
     }
 
@@ -44,35 +52,140 @@ impl Version {
         format!("linux-source-{}", self.name())
     }
 
+    /// Size of that package, in MB.
+    pub(crate) const fn package_mb(self) -> u32 {
+        match self {
+            Self::V6_1 => 140,
+            Self::V6_12 => 154,
+            Self::V7_3 => 167,
+        }
+    }
+
     /// The kernel's settings beyond `allnoconfig`.
     pub(crate) fn config(self) -> String {
+        // Since 6.2 it is a word on the command line alone.
+        let newer = || CONFIG.replace("CONFIG_RANDOM_TRUST_BOOTLOADER=y\n", "");
         match self {
             Self::V6_1 => CONFIG.to_owned(),
-            // There it is a word on the command line alone.
-            Self::V6_12 => CONFIG.replace("CONFIG_RANDOM_TRUST_BOOTLOADER=y\n", ""),
+            Self::V6_12 => newer(),
+            // SYSCTL includes it there.
+            Self::V7_3 => newer().replace("CONFIG_PROC_SYSCTL=y\n", "") + ONLY_7_3,
+        }
+    }
+
+    /// What the guest's command line has for this version alone.
+    pub(crate) const fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::V6_1 | Self::V6_12 => &[],
+            // Programs of a guest send their system calls by a filter (seccomp) instead of ptrace.
+            Self::V7_3 => &["seccomp=on"],
         }
     }
 
     /// What helps when apt does not have the package.
     pub(crate) fn advice(self) -> String {
         let package = self.package();
-        let suites = match self {
-            Self::V6_1 => "bookworm (Debian 12)",
-            Self::V6_12 => "trixie (Debian 13), and for Debian 12 bookworm-security",
+        let (suites, source) = match self {
+            Self::V6_1 => ("bookworm (Debian 12)", "debian bookworm"),
+            Self::V6_12 => (
+                "trixie (Debian 13), and for Debian 12 bookworm-security",
+                "debian-security bookworm-security",
+            ),
+            Self::V7_3 => (
+                "trixie-backports (of Debian 13, and usable on Debian 12: apt installs nothing \
+                 from there by itself)",
+                "debian trixie-backports",
+            ),
         };
         format!(
-            "if apt does not know {package}: it is in {suites}; with one of these in \
-             /etc/apt/sources.list.d, `apt-get update` (as root) finds it. A source that is there \
-             already, /usr/src/{package}.tar.xz, is taken as it is"
+            "if apt does not know {package}: it is in {suites}; with the line `deb \
+             http://deb.debian.org/{source} main` in a file of /etc/apt/sources.list.d that ends \
+             in .list, `apt-get update` (as root) finds it. A source that is there already, \
+             /usr/src/{package}.tar.xz, is taken as it is"
         )
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No version has this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such kernel; known are {}", Version::ALL.map(Version::name).join(", "))]
+pub struct NoSuchVersion;
+
+/// How often a kernel's timer ticks: timers of TCP and of queues (PIE's) count ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tick {
+    /// 1000 Hz, the usual one here: a tick of 1 ms.
+    #[default]
+    Hz1000,
+    /// 250 Hz, a tick of 4 ms: what Debian's and other distributions' own kernels have.
+    Hz250,
+}
+
+impl Tick {
+    /// All, the usual one first.
+    pub const ALL: [Self; 2] = [Self::Hz1000, Self::Hz250];
+
+    /// Ticks a second.
+    pub const fn hz(self) -> u32 {
+        match self {
+            Self::Hz1000 => 1000,
+            Self::Hz250 => 250,
+        }
+    }
+
+    /// The tick with this many a second.
+    ///
+    /// # Errors
+    /// Which there are.
+    pub fn named(hz: &str) -> Result<Self, NoSuchTick> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|tick| tick.hz().to_string() == hz)
+            .ok_or(NoSuchTick)
+    }
+}
+
+impl fmt::Display for Tick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.hz())
+    }
+}
+
+/// No kernel ticks this often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no kernel has such a tick; known are {} Hz",
+    Tick::ALL.map(|tick| tick.to_string()).join(" and ")
+)]
+pub struct NoSuchTick;
+
+/// A kernel that can be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Variant {
+    /// Its series.
+    pub version: Version,
+    /// Its tick.
+    pub tick: Tick,
+}
+
+impl Variant {
+    /// All: versions with the usual tick first, the usual version first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of = |tick| Version::ALL.map(|version| Self { version, tick });
+        Tick::ALL.into_iter().flat_map(of)
     }
 
     /// A number that changes with everything below, in 8 hexadecimal digits: kernels made by
     /// another recipe are not taken for this one's.
     pub fn recipe(self) -> String {
         let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-        hash.write(self.name().as_bytes());
-        hash.write(self.config().as_bytes());
+        hash.write(self.version.name().as_bytes());
+        hash.write(self.version.config().as_bytes());
         for edit in edits(self) {
             for part in [edit.file, edit.old, edit.new] {
                 hash.write(part.as_bytes());
@@ -86,14 +199,66 @@ impl Version {
     }
 }
 
-/// No version has this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no such kernel; known are {}", Version::ALL.map(Version::name).join(", "))]
-pub struct NoSuchVersion;
+/// Which kernel somebody wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its series; none: the first that is built.
+    pub version: Option<Version>,
+    /// Its tick.
+    pub tick: Tick,
+}
 
-impl fmt::Display for Version {
+impl Wanted {
+    /// Whether a kernel is one of those.
+    pub(crate) fn includes(self, kernel: Variant) -> bool {
+        let version = self.version.is_none_or(|version| version == kernel.version);
+        version && self.tick == kernel.tick
+    }
+
+    /// The command that builds one.
+    pub fn command(self) -> String {
+        let mut command = "sojourn kernel build".to_owned();
+        if let Some(version) = self.version {
+            command += &format!(" --version {version}");
+        }
+        if self.tick != Tick::default() {
+            command += &format!(" --hz {}", self.tick);
+        }
+        command
+    }
+}
+
+impl From<Variant> for Wanted {
+    fn from(kernel: Variant) -> Self {
+        Self {
+            version: Some(kernel.version),
+            tick: kernel.tick,
+        }
+    }
+}
+
+/// In messages: `guest kernel 6.1 with 250 Hz`, with what was said of it.
+impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str("guest kernel")?;
+        if let Some(version) = self.version {
+            write!(f, " {version}")?;
+        }
+        if self.tick == Tick::default() {
+            return Ok(());
+        }
+        write!(f, " with {} Hz", self.tick)
+    }
+}
+
+/// In names of files: `6.1`, and with another tick than the usual one `6.1-250hz`.
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.version.fmt(f)?;
+        if self.tick == Tick::default() {
+            return Ok(());
+        }
+        write!(f, "-{}hz", self.tick)
     }
 }
 
@@ -112,202 +277,65 @@ impl std::hash::Hasher for Fnv {
     }
 }
 
-/// A place in the source that is changed before it is compiled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edit {
-    /// File in the source tree.
-    pub(crate) file: &'static str,
-    /// What stands there, at least once.
-    pub(crate) old: &'static str,
-    /// What shall stand there.
-    pub(crate) new: &'static str,
-}
-
-/// Files that the source gets before it is compiled, with their text: the two ends of a link whose
-/// opportunities to send come from a trace, which Linux has nothing for.
-pub(crate) const ADDED: [(&str, &str); 1] =
-    [("net/sched/sch_link.c", include_str!("recipe/sch_link.c"))];
-
 /// The parameter on the kernel's command line from which all of its chance comes.
 pub(crate) const SEED: &str = "sojourn.seed";
 
-/// The places that are changed, for what the guest is:
-///
-/// - The tick is 1 ms, not 10: timers of TCP and of PIE count ticks, and 15 ms would become 20.
-/// - The host gives no random numbers. The pool is filled from the seed on the command line
-///   alone, not from the rest of the line, in which paths stand, and interrupts add nothing: those
-///   of the console come when the host likes. All of the kernel's secrets (hashes, initial sequence
-///   numbers, port numbers, perturbations of queues) come from there.
-/// - When the kernel's process dies, its guests' processes die with it. They would go on as
-///   processes of the host otherwise. They ask for it before they wait for the kernel to take them
-///   in hand, and the kernel asks for it when it does.
-/// - The two ends of a link with a trace ([`ADDED`]) are compiled with the other queues.
-/// - Floating point registers are given back to the host in a buffer that has room for all that a
-///   processor can have. The host takes no less, and with AMX that is four times of what the
-///   kernel keeps; tiles themselves are no guest's, which cannot ask for them.
-///
-/// For its speed, since each system call of the host is paid for several times a guest's:
-///
-/// - Floating point registers stay in the host's process until another of its threads runs there;
-///   they were fetched and put back at each system call.
-/// - A timer sends no signal to the program that runs: it would stop it once more. In virtual time
-///   a timer never comes while a program computes.
-/// - 6.1 sets a thread's `fs` whenever it switches to it; it is one of the registers that are set
-///   anyway (as in 6.12). Nor does it ask for its own number whenever it is idle.
-pub(crate) fn edits(version: Version) -> Vec<Edit> {
-    let mut all = vec![
-        Edit {
-            file: "arch/um/Kconfig",
-            old: "config HZ\n\tint\n\tdefault 100\n",
-            new: "config HZ\n\tint\n\tdefault 1000\n",
-        },
-        Edit {
-            file: "net/sched/Makefile",
-            old: "sch_generic.o sch_mq.o\n",
-            new: "sch_generic.o sch_mq.o sch_link.o\n",
-        },
-        Edit {
-            file: "drivers/char/random.c",
-            old: "_mix_pool_bytes(command_line, strlen(command_line));",
-            new: "{ const char *seed = strstr(command_line, \"sojourn.seed=\");\n\
-                  \t  if (seed) _mix_pool_bytes(seed, strcspn(seed, \" \")); }",
-        },
-        Edit {
-            file: "drivers/char/random.c",
-            old: "if (new_count & MIX_INFLIGHT)\n",
-            new: "if (new_count)\n",
-        },
-        Edit {
-            file: "arch/um/kernel/um_arch.c",
-            old: "os_getrandom(rng_seed, sizeof(rng_seed), 0) == sizeof(rng_seed)",
-            new: "memset(rng_seed, 0, sizeof(rng_seed))",
-        },
-        Edit {
-            file: "arch/um/include/asm/archrandom.h",
-            old: "ret = os_getrandom(v, max_longs * sizeof(*v), 0);",
-            new: "ret = 0;",
-        },
-        Edit {
-            file: PROCESS,
-            old: "PTRACE_O_TRACESYSGOOD) < 0",
-            new: "(PTRACE_O_TRACESYSGOOD | 0x100000 /* PTRACE_O_EXITKILL */)) < 0",
-        },
-        Edit {
-            file: "arch/um/kernel/time.c",
-            old: "if (get_current()->mm != NULL)\n",
-            new: "if (time_travel_mode == TT_MODE_OFF && get_current()->mm != NULL)\n",
-        },
-    ];
-    all.extend(ALL_OF_XSAVE);
-    all.extend(FLOATING_POINT);
-    match version {
-        Version::V6_1 => all.extend(ONLY_6_1),
-        Version::V6_12 => {}
-    }
-    all
-}
-
-/// Where the kernel runs its programs.
-const PROCESS: &str = "arch/um/os-Linux/skas/process.c";
-
-/// Floating point registers are written as a whole.
-const ALL_OF_XSAVE: [Edit; 2] = [
-    Edit {
-        file: REGISTERS,
-        old: "#include <stdlib.h>\n",
-        new: "#include <stdlib.h>\n#include <string.h>\n",
-    },
-    Edit {
-        file: REGISTERS,
-        old: "\t\tiov.iov_base = fp_regs;\n\
-              \t\tiov.iov_len = FP_SIZE * sizeof(unsigned long);\n\
-              \t\tif (ptrace(PTRACE_SETREGSET,",
-        new: "\t\t/* The host cuts it to what its processor has. */\n\
-              \t\tstatic unsigned long all[16384 / sizeof(unsigned long)];\n\n\
-              \t\tmemcpy(all, fp_regs, FP_SIZE * sizeof(unsigned long));\n\
-              \t\tiov.iov_base = all;\n\
-              \t\tiov.iov_len = sizeof(all);\n\
-              \t\tif (ptrace(PTRACE_SETREGSET,",
-    },
-];
-
-/// Where the kernel gets and puts its programs' floating point registers.
-const REGISTERS: &str = "arch/x86/um/os-Linux/registers.c";
-
-/// Floating point registers stay where they are as long as they can.
-const FLOATING_POINT: [Edit; 5] = [
-    Edit {
-        file: PROCESS,
-        old: "void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)\n{",
-        new: include_str!("recipe/floating_point.c"),
-    },
-    Edit {
-        file: PROCESS,
-        old: "if (put_fp_registers(pid, regs->fp)) {",
-        new: "if (floating_point_put(pid, regs)) {",
-    },
-    Edit {
-        file: PROCESS,
-        old: "if (get_fp_registers(pid, regs->fp)) {",
-        new: "if (0 /* they stay there */) {",
-    },
-    Edit {
-        file: "arch/um/kernel/process.c",
-        old: "int copy_thread(struct task_struct * p, const struct kernel_clone_args *args)\n{",
-        new: "void floating_point_fetch(void);\n\
-              void floating_point_forget(struct uml_pt_regs *regs);\n\
-              void arch_release_task_struct(struct task_struct *task)\n\
-              { floating_point_forget(&task->thread.regs.regs); }\n\
-              int copy_thread(struct task_struct * p, const struct kernel_clone_args *args)\n{",
-    },
-    Edit {
-        file: "arch/um/kernel/process.c",
-        old: "\tp->thread = (struct thread_struct) INIT_THREAD;\n",
-        new: "\tp->thread = (struct thread_struct) INIT_THREAD;\n\tfloating_point_fetch();\n",
-    },
-];
-
-/// What 6.12 has or need not have.
-const ONLY_6_1: [Edit; 7] = [
-    // It runs in the program's process, whose floating point registers stay.
-    Edit {
-        file: "arch/um/kernel/skas/Makefile",
-        old: "CFLAGS_clone.o := $(CFLAGS_NO_HARDENING)",
-        new: "CFLAGS_clone.o := $(CFLAGS_NO_HARDENING) -mno-sse",
-    },
-    Edit {
-        file: PROCESS,
-        old: "#include <sys/mman.h>\n",
-        new: "#include <sys/mman.h>\n#include <sys/prctl.h>\n",
-    },
-    Edit {
-        file: PROCESS,
-        old: "\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
-        new: "\tprctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);\n\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
-    },
-    Edit {
-        file: "arch/um/kernel/skas/clone.c",
-        old: "\terr = stub_syscall4(__NR_ptrace, PTRACE_TRACEME, 0, 0, 0);\n",
-        new: "\tstub_syscall2(__NR_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);\n\
-              \terr = stub_syscall4(__NR_ptrace, PTRACE_TRACEME, 0, 0, 0);\n",
-    },
-    Edit {
-        file: "arch/x86/um/syscalls_64.c",
-        old: "\tarch_prctl(to, ARCH_SET_FS, (void __user *) to->thread.arch.fs);\n",
-        new: "",
-    },
-    Edit {
-        file: "arch/x86/um/tls_64.c",
-        old: "\tt->thread.arch.fs = tls;\n",
-        new: "\tt->thread.regs.regs.gp[FS_BASE / sizeof(unsigned long)] = tls;\n\
-              \tt->thread.arch.fs = tls;\n",
-    },
-    Edit {
-        file: "arch/um/kernel/process.c",
-        old: "\tcpu_tasks[current_thread_info()->cpu].pid = os_getpid();\n",
-        new: "",
-    },
-];
-
 /// The settings of the first version.
 const CONFIG: &str = include_str!("recipe/config");
+
+/// Settings that 7.3 needs beside them: the tables of iptables are legacy there, which has to be
+/// said, and it has a queue more.
+const ONLY_7_3: &str = "CONFIG_NETFILTER_XTABLES_LEGACY=y
+CONFIG_IP_NF_IPTABLES_LEGACY=y
+CONFIG_NET_SCH_DUALPI2=y
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_known_has_a_name() {
+        for version in Version::ALL {
+            assert_eq!(Version::named(version.name()), Ok(version));
+        }
+        let said = Version::named("6.6").unwrap_err().to_string();
+        assert_eq!(said, "there is no such kernel; known are 6.1, 6.12, 7.3");
+        assert_eq!(Tick::named("250"), Ok(Tick::Hz250));
+        let said = Tick::named("100").unwrap_err().to_string();
+        assert_eq!(said, "no kernel has such a tick; known are 1000 and 250 Hz");
+    }
+
+    #[test]
+    fn the_tick_is_part_of_the_source() {
+        for kernel in Variant::all() {
+            let tick = format!("\tdefault {}\n", kernel.tick.hz());
+            let edits = edits(kernel);
+            let places: Vec<_> = edits
+                .iter()
+                .filter(|edit| edit.new.contains(&tick))
+                .collect();
+            assert_eq!(places.len(), 1, "{kernel}");
+            assert_eq!(places[0].file, "arch/um/Kconfig");
+        }
+    }
+
+    /// Settings of 6.1 that 7.3 has under another name, or not at all, would end its build.
+    #[test]
+    fn a_newer_kernel_has_settings_of_its_own() {
+        let [old, middle, new] = Version::ALL.map(Version::config);
+        for gone in ["RANDOM_TRUST_BOOTLOADER", "PROC_SYSCTL"] {
+            let line = format!("CONFIG_{gone}=y\n");
+            assert!(old.contains(&line) && !new.contains(&line), "{gone}");
+        }
+        assert!(middle.contains("CONFIG_PROC_SYSCTL=y\n"));
+        for added in [
+            "NETFILTER_XTABLES_LEGACY",
+            "IP_NF_IPTABLES_LEGACY",
+            "NET_SCH_DUALPI2",
+        ] {
+            let line = format!("CONFIG_{added}=y\n");
+            assert!(!old.contains(&line) && new.contains(&line), "{added}");
+        }
+    }
+}

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::KernelError;
-use crate::recipe::Version;
+use crate::recipe::{Variant, Wanted};
 
 /// The folder of the kernels.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub struct Store {
 /// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// The series it belongs to.
-    pub version: Version,
+    /// Which it is.
+    pub kernel: Variant,
     /// The program.
     pub path: PathBuf,
 }
@@ -54,27 +54,26 @@ impl Store {
         &self.dir
     }
 
-    /// Where the kernel of a version stands once it is built by today's recipe.
-    pub fn place(&self, version: Version) -> PathBuf {
-        self.dir
-            .join(format!("linux-{version}-{}", version.recipe()))
+    /// Where a kernel stands once it is built by today's recipe.
+    pub fn place(&self, kernel: Variant) -> PathBuf {
+        self.dir.join(format!("linux-{kernel}-{}", kernel.recipe()))
     }
 
-    /// The kernel of a version, or the first there is.
+    /// The first of the kernels that are wanted.
     ///
     /// # Errors
     /// When it is not built: the message says the one command that builds it.
-    pub fn find(&self, version: Option<Version>) -> Result<Image, KernelError> {
-        let wanted = Version::ALL.into_iter();
-        wanted
-            .filter(|&known| version.is_none_or(|version| version == known))
-            .map(|version| Image {
-                version,
-                path: self.place(version),
+    pub fn find(&self, wanted: impl Into<Wanted>) -> Result<Image, KernelError> {
+        let wanted = wanted.into();
+        Variant::all()
+            .filter(|&kernel| wanted.includes(kernel))
+            .map(|kernel| Image {
+                kernel,
+                path: self.place(kernel),
             })
-            .find(|kernel| kernel.path.is_file())
+            .find(|image| image.path.is_file())
             .ok_or(KernelError::NotBuilt {
-                version,
+                wanted,
                 dir: self.dir.clone(),
             })
     }
@@ -88,7 +87,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let current = Version::ALL.map(|version| self.place(version));
+        let current: Vec<_> = Variant::all().map(|kernel| self.place(kernel)).collect();
         let mut outdated = Vec::new();
         for entry in entries {
             let path = entry?.path();
@@ -129,35 +128,90 @@ pub(crate) fn release(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::{Tick, Version};
+
+    const fn wanted(version: Option<Version>, tick: Tick) -> Wanted {
+        Wanted { version, tick }
+    }
 
     #[test]
     fn what_is_missing_names_the_command() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path());
-        let any = store.find(None).unwrap_err().to_string();
-        assert!(any.contains("`sojourn kernel build`"), "{any}");
-        let one = store.find(Some(Version::V6_12)).unwrap_err().to_string();
-        assert!(
-            one.contains("`sojourn kernel build --version 6.12`"),
-            "{one}"
-        );
+        let folder = dir.path().display();
+        for (version, tick, what, command) in [
+            (None, Tick::Hz1000, "guest kernel", ""),
+            (
+                Some(Version::V6_12),
+                Tick::Hz1000,
+                "guest kernel 6.12",
+                " --version 6.12",
+            ),
+            (
+                Some(Version::V7_3),
+                Tick::Hz250,
+                "guest kernel 7.3 with 250 Hz",
+                " --version 7.3 --hz 250",
+            ),
+            (None, Tick::Hz250, "guest kernel with 250 Hz", " --hz 250"),
+        ] {
+            let said = store.find(wanted(version, tick)).unwrap_err().to_string();
+            let start =
+                format!("there is no {what} in {folder}: `sojourn kernel build{command}` builds");
+            assert!(said.starts_with(&start), "{said}");
+        }
     }
 
     #[test]
     fn the_usual_version_is_preferred_and_other_recipes_are_not_taken() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path());
+        let found = |version, tick| {
+            let image = store.find(wanted(version, tick)).ok()?;
+            Some((image.kernel.version, image.kernel.tick))
+        };
+        let (usual, slow) = (Tick::Hz1000, Tick::Hz250);
+        let build = |version, tick| fs::write(store.place(Variant { version, tick }), "").unwrap();
         fs::write(dir.path().join("linux-6.1-00000000"), "").unwrap();
-        assert!(store.find(None).is_err());
+        assert_eq!(found(None, usual), None);
         assert_eq!(store.outdated().unwrap().len(), 1);
-        fs::write(store.place(Version::V6_12), "").unwrap();
-        assert_eq!(store.find(None).unwrap().version, Version::V6_12);
-        fs::write(store.place(Version::V6_1), "").unwrap();
-        assert_eq!(store.find(None).unwrap().version, Version::V6_1);
+        // Another tick is another kernel.
+        build(Version::V6_1, slow);
+        assert_eq!(found(None, usual), None);
+        assert_eq!(found(None, slow), Some((Version::V6_1, slow)));
+        build(Version::V7_3, usual);
+        assert_eq!(found(None, usual), Some((Version::V7_3, usual)));
+        assert_eq!(found(Some(Version::V6_1), usual), None);
+        build(Version::V6_1, usual);
+        assert_eq!(found(None, usual), Some((Version::V6_1, usual)));
         assert_eq!(
-            store.find(Some(Version::V6_12)).unwrap().version,
-            Version::V6_12
+            found(Some(Version::V7_3), usual),
+            Some((Version::V7_3, usual))
         );
         assert_eq!(store.outdated().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_kernels_name_has_its_version_and_a_tick_that_is_not_the_usual_one() {
+        let store = Store::at("/c");
+        let names = Variant::all().map(|kernel| {
+            let place = store.place(kernel);
+            let name = place.file_name().unwrap().to_str().unwrap().to_owned();
+            let (name, recipe) = name.rsplit_once('-').unwrap();
+            assert_eq!(recipe.len(), 8);
+            name.to_owned()
+        });
+        let names: Vec<_> = names.collect();
+        assert_eq!(
+            names,
+            [
+                "linux-6.1",
+                "linux-6.12",
+                "linux-7.3",
+                "linux-6.1-250hz",
+                "linux-6.12-250hz",
+                "linux-7.3-250hz"
+            ]
+        );
     }
 }

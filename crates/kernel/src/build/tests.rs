@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "patience is in real time")]
 
 use super::*;
+use crate::recipe::{Tick, Version};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Child;
@@ -20,7 +21,7 @@ const TOOLS: [(&str, &str); 4] = [
     ),
     (
         "tar",
-        "for version in 6.1 6.12; do mkdir linux-source-$version; stage unpack
+        "for version in 6.1 6.12 7.3; do mkdir linux-source-$version; stage unpack
          cp -r \"$FAKE/$version/.\" linux-source-$version; done",
     ),
     (
@@ -54,9 +55,20 @@ fn a_source_that_is_not_known_is_refused() {
 
 #[test]
 fn a_recipe_has_a_number_of_its_own() {
-    let [first, second] = Version::ALL.map(Version::recipe);
-    assert_ne!(first, second);
-    assert_eq!(first.len(), 8);
+    let mut recipes: Vec<_> = Variant::all().map(Variant::recipe).collect();
+    assert!(recipes.iter().all(|recipe| recipe.len() == 8));
+    let count = recipes.len();
+    recipes.sort_unstable();
+    recipes.dedup();
+    assert_eq!(recipes.len(), count);
+}
+
+/// Each version, with the usual tick: the source of the other one is the same.
+fn usual() -> [Variant; 3] {
+    Version::ALL.map(|version| Variant {
+        version,
+        tick: Tick::default(),
+    })
 }
 
 /// A folder with programs and sources.
@@ -75,9 +87,9 @@ fn fake() -> tempfile::TempDir {
         fs::write(&tool, text).unwrap();
         fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    for version in Version::ALL {
+    for kernel in usual() {
         let mut files = BTreeMap::<_, String>::new();
-        for edit in edits(version) {
+        for edit in edits(kernel) {
             let text = files.entry(edit.file).or_default();
             // What an earlier change has put there may be what this one looks for.
             if !text.contains(edit.old) {
@@ -85,7 +97,7 @@ fn fake() -> tempfile::TempDir {
             }
         }
         for (file, text) in files {
-            let file = path.join(version.name()).join(file);
+            let file = path.join(kernel.version.name()).join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
@@ -100,7 +112,7 @@ fn store(fake: &Path) -> Store {
 
 /// A process that builds until it comes to `hang`: this test's program with [`FAKE`] set, in which
 /// the first test that calls this builds instead.
-fn building(fake: &Path, version: Version, hang: &str) -> Child {
+fn building(fake: &Path, kernel: Variant, hang: &str) -> Child {
     fs::write(fake.join("hang"), hang).unwrap();
     let tools = fake.join("tools");
     let path = std::env::var("PATH").unwrap();
@@ -111,19 +123,26 @@ fn building(fake: &Path, version: Version, hang: &str) -> Child {
             "--nocapture",
         ])
         .env("PATH", format!("{}:{path}", tools.display()))
-        .env(FAKE, format!("{} {}", version.name(), fake.display()))
+        .env(
+            FAKE,
+            format!("{} {} {}", kernel.version, kernel.tick, fake.display()),
+        )
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-/// What the process of [`building`] does, which is told a version and the fake's folder.
+/// What the process of [`building`] does, which is told a kernel and the fake's folder.
 fn build_as_told(told: &str) {
-    let (version, fake) = told.split_once(' ').unwrap();
-    let version = Version::named(version).unwrap();
+    let told: Vec<&str> = told.splitn(3, ' ').collect();
+    let kernel = Variant {
+        version: Version::named(told[0]).unwrap(),
+        tick: Tick::named(told[1]).unwrap(),
+    };
     let mut say = |text: &str| println!("said: {text}");
-    build(&store(Path::new(fake)), version, false, &mut say).unwrap();
+    let fake = Path::new(told[2]);
+    build_from(&fake.join("src"), &store(fake), kernel, false, &mut say).unwrap();
 }
 
 #[test]
@@ -133,10 +152,14 @@ fn a_build_after_one_that_was_killed_at_any_step_makes_a_whole_kernel() {
     }
     let fake = fake();
     let store = store(fake.path());
-    for version in Version::ALL {
-        let dir = store.dir().join(format!("build-{version}"));
+    let slow = Variant {
+        version: Version::V7_3,
+        tick: Tick::Hz250,
+    };
+    for kernel in usual().into_iter().chain([slow]) {
+        let dir = store.dir().join(format!("build-{kernel}"));
         for stage in STAGES {
-            let mut killed = building(fake.path(), version, stage);
+            let mut killed = building(fake.path(), kernel, stage);
             let patience = Instant::now() + Duration::from_secs(60);
             while !fake.path().join("hanging").exists() {
                 assert!(Instant::now() < patience, "{stage} is not reached");
@@ -150,9 +173,9 @@ fn a_build_after_one_that_was_killed_at_any_step_makes_a_whole_kernel() {
             killed.wait().unwrap();
             fs::remove_file(fake.path().join("hanging")).unwrap();
             assert!(dir.exists(), "{stage}");
-            assert!(store.find(Some(version)).is_err(), "{stage}: half a kernel");
+            assert!(store.find(kernel).is_err(), "{stage}: half a kernel");
         }
-        let output = building(fake.path(), version, "")
+        let output = building(fake.path(), kernel, "")
             .wait_with_output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -161,11 +184,11 @@ fn a_build_after_one_that_was_killed_at_any_step_makes_a_whole_kernel() {
             said.contains("removing what an interrupted build has left"),
             "{said}"
         );
-        let kernel = store.find(Some(version)).unwrap();
-        assert_eq!(kernel.release().unwrap(), "6.0.0");
+        let image = store.find(kernel).unwrap();
+        assert_eq!(image.release().unwrap(), "6.0.0");
         assert!(!dir.exists());
         // It is there: nothing is built again.
-        let output = building(fake.path(), version, "unpack")
+        let output = building(fake.path(), kernel, "unpack")
             .wait_with_output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -176,8 +199,9 @@ fn a_build_after_one_that_was_killed_at_any_step_makes_a_whole_kernel() {
 /// Each place is looked for in the source as it is by then: a change must not hide another one's.
 #[test]
 fn changes_of_a_recipe_do_not_meet() {
-    for version in Version::ALL {
-        let edits = edits(version);
+    for kernel in Variant::all() {
+        let version = kernel.version;
+        let edits = edits(kernel);
         for (number, edit) in edits.iter().enumerate() {
             assert_ne!(edit.old, edit.new, "{version}: {edit:?}");
             let others = edits.iter().enumerate();
@@ -210,11 +234,54 @@ fn a_step_that_fails_is_told_with_its_words() {
     let fake = fake();
     let tar = "#!/bin/sh\necho unpacking\necho 'tar: No space left on device' >&2\nexit 2\n";
     fs::write(fake.path().join("tools/tar"), tar).unwrap();
-    let output = building(fake.path(), Version::V6_1, "")
+    let output = building(fake.path(), usual()[0], "")
         .wait_with_output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("unpack the source"), "{said}");
     assert!(said.contains("tar: No space left on device"), "{said}");
     assert!(!store(fake.path()).dir().join("build-6.1").exists());
+}
+
+/// Who builds on Debian 12 is told of the suite, and of the line that makes it known to apt.
+#[test]
+fn a_package_that_apt_does_not_know_is_told_with_its_suite() {
+    let fake = fake();
+    let apt = "#!/bin/sh\necho 'E: Unable to locate package' >&2\nexit 100\n";
+    fs::write(fake.path().join("tools/apt-get"), apt).unwrap();
+    for (kernel, line) in usual().into_iter().zip([
+        "deb http://deb.debian.org/debian bookworm main",
+        "deb http://deb.debian.org/debian-security bookworm-security main",
+        "deb http://deb.debian.org/debian trixie-backports main",
+    ]) {
+        let output = building(fake.path(), kernel, "")
+            .wait_with_output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let package = kernel.version.package();
+        for part in [
+            "fetch the source",
+            "E: Unable to locate package",
+            &format!("if apt does not know {package}: it is in "),
+            &format!("`{line}`"),
+            &format!("/usr/src/{package}.tar.xz, is taken as it is"),
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+}
+
+/// A source that is installed is unpacked where it is, and apt is not asked.
+#[test]
+fn an_installed_source_is_taken() {
+    let fake = fake();
+    fs::write(fake.path().join("tools/apt-get"), "#!/bin/sh\nexit 100\n").unwrap();
+    let kernel = usual()[2];
+    fs::create_dir(fake.path().join("src")).unwrap();
+    fs::write(fake.path().join("src/linux-source-7.3.tar.xz"), "").unwrap();
+    let output = building(fake.path(), kernel, "")
+        .wait_with_output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(store(fake.path()).find(kernel).is_ok());
 }
