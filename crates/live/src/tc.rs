@@ -367,10 +367,30 @@ pub(crate) fn run(lines: &[String]) -> io::Result<()> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let what = refused(&said, lines);
+    let hint = lacking(&said, what);
     Err(io::Error::other(format!(
-        "tc refuses {what}: {}",
-        said.trim()
+        "tc refuses {what}: {}{}",
+        said.trim(),
+        hint.map_or_else(String::new, |hint| format!("\n{hint}"))
     )))
+}
+
+/// Who does not have the queue of a line that was refused, tc or the kernel, and what helps.
+fn lacking(said: &str, line: &str) -> Option<String> {
+    let kind = place(line).rsplit(' ').next()?;
+    if said.contains("Unknown qdisc") {
+        return Some(format!(
+            "this tc does not know {kind}: a newer iproute2 in the PATH does (Debian 12's is 6.1 and \
+             lacks dualpi2)"
+        ));
+    }
+    let unknown = said.contains("Specified qdisc kind is unknown");
+    unknown.then(|| {
+        format!(
+            "this kernel has no {kind}: --kernel-version takes another one (7.3 has dualpi2, after \
+             `sojourn kernel build --version 7.3`)"
+        )
+    })
 }
 
 /// The line that tc has failed at; it ends with `Command failed -:2`, for example.
