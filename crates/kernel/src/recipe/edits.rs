@@ -45,7 +45,11 @@ pub(crate) const ADDED: [(&str, &str); 1] = [("net/sched/sch_link.c", include_st
 /// - 6.1 sets a thread's `fs` whenever it switches to it; it is one of the registers that are set
 ///   anyway (as in 6.12). Nor does it ask for its own number whenever it is idle.
 ///
-/// 7.3 needs none of these. Its programs run by a filter of system calls
+/// 7.3 needs none of these, but one of its own: the functions that a program calls without the kernel
+/// (vDSO) have `getcpu` again, as on all other x86-64 machines. It left when guests could have
+/// several processors; ours have one, and this program's own libraries look for it.
+///
+/// Its programs run by a filter of system calls
 /// ([`Version::parameters`]): nobody traces them, and their registers, floating point among them,
 /// come and go in memory that they share with the kernel, of the size that the processor has. They
 /// ask to die with the kernel as the first thing they do. In virtual time its timer sends them no
@@ -67,7 +71,7 @@ pub(crate) fn edits(kernel: Variant) -> Vec<Edit> {
             all.extend(ONLY_6_1);
         }
         Version::V6_12 => all.extend(TRACED),
-        Version::V7_3 => {}
+        Version::V7_3 => all.extend(ONLY_7_3),
     }
     all
 }
@@ -167,6 +171,23 @@ const TRACED: [Edit; 9] = [
         file: "arch/um/kernel/process.c",
         old: "\tp->thread = (struct thread_struct) INIT_THREAD;\n",
         new: "\tp->thread = (struct thread_struct) INIT_THREAD;\n\tfloating_point_fetch();\n",
+    },
+];
+
+/// `getcpu` in the vDSO.
+const ONLY_7_3: [Edit; 2] = [
+    Edit {
+        file: "arch/x86/um/vdso/vdso.lds.S",
+        old: "\t\t__vdso_time;\n",
+        new: "\t\t__vdso_time;\n\t\t__vdso_getcpu;\n",
+    },
+    Edit {
+        file: "arch/x86/um/vdso/um_vdso.c",
+        old: "__kernel_old_time_t __vdso_time(__kernel_old_time_t *t)\n{",
+        new: "long __vdso_getcpu(unsigned int *cpu, unsigned int *node, void *unused);\n\
+              long __vdso_getcpu(unsigned int *cpu, unsigned int *node, void *unused)\n\
+              {\n\tif (cpu)\n\t\t*cpu = 0;\n\tif (node)\n\t\t*node = 0;\n\treturn 0;\n}\n\n\
+              __kernel_old_time_t __vdso_time(__kernel_old_time_t *t)\n{",
     },
 ];
 
