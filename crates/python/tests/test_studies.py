@@ -59,7 +59,7 @@ def test_a_killed_study_goes_on(small: Path, tmp_path: Path) -> None:
     kept = [file.read_bytes() for file in out.glob("unfinished/*.run")]
     before = [walls(sojourn.Results(_native.Results.unpack(file, [])))[0] for file in kept]
     found = sojourn.reproduce(small, seeds=300, out=out, resume=True)
-    assert found.count("pass") == 1 and len(found.results) == 600
+    assert found.count("published") == 1 and len(found.results) == 600
     assert set(before) <= set(walls(found.results))
     assert not (out / "unfinished").exists()
     whole = sojourn.reproduce(small, seeds=300)
@@ -142,7 +142,7 @@ print("sojourn: said", file=sys.stderr)
     program.chmod(0o755)
     monkeypatch.setenv("SOJOURN_PROGRAM", str(program))
     found = sojourn.reproduce(small, world="kernel", claims=["N1"], seeds=1)
-    assert found.count("pass") == 1 and found.results.notes == ["sojourn: said"]
+    assert found.count("published") == 1 and found.results.notes == ["sojourn: said"]
     # Its folder is gone, and its table still open.
     assert len(found.results.series("throughput")) > 0
     program.write_text(f"#!{sys.executable}\nimport sys; sys.exit('sojourn: no kernel')\n")
