@@ -19,7 +19,8 @@ pub enum KernelError {
     NoCache,
     /// No kernel there.
     #[error(
-        "there is no {wanted} in {}: `{}` builds one (about 3 minutes on two cores, no root needed)",
+        "there is no {wanted} in {}: `{}` builds one (about 3 minutes on two cores, no root \
+         needed)",
         dir.display(),
         wanted.command()
     )]

@@ -8,7 +8,7 @@
 
 mod edits;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hash::Hasher as _;
 
 pub(crate) use edits::{ADDED, Edit, edits};
@@ -219,10 +219,10 @@ impl Wanted {
     pub fn command(self) -> String {
         let mut command = "sojourn kernel build".to_owned();
         if let Some(version) = self.version {
-            command += &format!(" --version {version}");
+            let _ = write!(command, " --version {version}");
         }
         if self.tick != Tick::default() {
-            command += &format!(" --hz {}", self.tick);
+            let _ = write!(command, " --hz {}", self.tick);
         }
         command
     }

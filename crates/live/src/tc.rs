@@ -380,8 +380,8 @@ fn lacking(said: &str, line: &str) -> Option<String> {
     let kind = place(line).rsplit(' ').next()?;
     if said.contains("Unknown qdisc") {
         return Some(format!(
-            "this tc does not know {kind}: a newer iproute2 in the PATH does (Debian 12's is 6.1 and \
-             lacks dualpi2)"
+            "this tc does not know {kind}: a newer iproute2 in the PATH does (Debian 12's is 6.1 \
+             and lacks dualpi2)"
         ));
     }
     let unknown = said.contains("Specified qdisc kind is unknown");

@@ -150,9 +150,15 @@ pub(crate) enum Wrong {
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
     DryRun,
-    #[error("`{0}` is no place of a bridge; there are {places}", places = CapturePlace::WORDS.join(", "))]
+    #[error(
+        "`{0}` is no place of a bridge; there are {places}",
+        places = CapturePlace::WORDS.join(", ")
+    )]
     Place(String),
-    #[error("`places` is a list of one or more of {places}", places = CapturePlace::WORDS.join(", "))]
+    #[error(
+        "`places` is a list of one or more of {places}",
+        places = CapturePlace::WORDS.join(", ")
+    )]
     Places,
     #[error("`{0}` is a whole number from 1 to {1}")]
     Number(&'static str, u64),

@@ -19,7 +19,8 @@ pub(crate) const ADDED: [(&str, &str); 1] = [("net/sched/sch_link.c", include_st
 
 /// The places that are changed, in all versions:
 ///
-/// - The tick is 1 or 4 ms, not 10: timers of TCP and of PIE count ticks, and 15 ms would become 20.
+/// - The tick is 1 or 4 ms, not 10: timers of TCP and of PIE count ticks, and 15 ms would become
+///   20.
 /// - The host gives no random numbers. The pool is filled from the seed on the command line
 ///   alone, not from the rest of the line, in which paths stand, and interrupts add nothing: those
 ///   of the console come when the host likes. All of the kernel's secrets (hashes, initial sequence
@@ -45,8 +46,9 @@ pub(crate) const ADDED: [(&str, &str); 1] = [("net/sched/sch_link.c", include_st
 /// - 6.1 sets a thread's `fs` whenever it switches to it; it is one of the registers that are set
 ///   anyway (as in 6.12). Nor does it ask for its own number whenever it is idle.
 ///
-/// 7.3 needs none of these, but one of its own: the functions that a program calls without the kernel
-/// (vDSO) have `getcpu` again, as on all other x86-64 machines. It left when guests could have
+/// 7.3 needs none of these, but one of its own: the functions that a program calls without the
+/// kernel (vDSO) have `getcpu` again, as on all other x86-64 machines. It left when guests
+/// could have
 /// several processors; ours have one, and this program's own libraries look for it.
 ///
 /// Its programs run by a filter of system calls
