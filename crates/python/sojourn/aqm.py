@@ -106,8 +106,9 @@ class StandIns:
             return given
         if not field.endswith("qdisc"):
             name = getattr(given, "__name__", repr(given))
-            if field.rpartition(".")[2] == "cc":
-                flow = field.split(".")[1] if field.startswith("flow.") else "FLOW"
+            path = field.replace("__", ".")
+            if path.rpartition(".")[2] == "cc":
+                flow = path.split(".")[1] if path.startswith("flow.") else "FLOW"
                 instead = f'controls={{"{flow}": {name}}}'
                 raise TypeError(f"{field}={name}: a congestion control is no value; give {instead}")
             raise TypeError(f"{field}={name}: an AQM is a value of a queue's field (…qdisc)")
