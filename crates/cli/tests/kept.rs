@@ -37,8 +37,8 @@ fn old_folders_make_reports() {
     }
 }
 
-/// Every check of the old program holds in as many cells. It had one seed, which judges nothing any
-/// more, and the verdict says so.
+/// Every check of the old program holds in as many cells. Its two seeds judge nothing any more, and
+/// the verdict says so.
 #[test]
 fn an_old_study_is_judged_again_as_it_was() {
     let dir = report(&["study"]);
@@ -58,4 +58,14 @@ fn an_old_study_is_judged_again_as_it_was() {
     let old = statuses(&kept("study"));
     assert_eq!(old.len(), 28);
     assert_eq!(statuses(&dir.path().join("out")), old);
+    let text = std::fs::read_to_string(dir.path().join("out/claims.json")).expect("claims");
+    let claims: Value = serde_json::from_str(&text).expect("JSON");
+    let claims = claims["claims"].as_array().expect("claims");
+    // What is not judged says why; the other has a mark of its own.
+    let untold = claims.iter().find(|claim| {
+        let why = claim["reason"].as_str().unwrap_or_default();
+        let is_told = why.contains("It needs 3 seeds, there ");
+        claim["status"] == "published" || claim["status"] == "not judged" && !is_told
+    });
+    assert_eq!(untold, None, "too few seeds judge nothing");
 }
