@@ -299,8 +299,9 @@ impl<R: Read> Reader<R> {
         };
         (self.classic, self.type_read) = (true, false);
         self.swapped = known(magic).is_none();
-        let resolution = known(magic).or_else(|| known(magic.swap_bytes()));
-        let resolution = resolution.ok_or(Problem::NoCapture)?;
+        let resolution = known(magic)
+            .or_else(|| known(magic.swap_bytes()))
+            .ok_or(Problem::NoCapture)?;
         let header = self.input.take(20)?;
         let header = self.body(&header);
         let version = header.half(0).unwrap_or(0);
@@ -506,8 +507,9 @@ impl Described {
             0 => ticks / 10_u128.checked_pow(exponent - 9).unwrap_or(u128::MAX),
             _ => (ticks * 1_000_000_000) >> exponent,
         };
-        let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
-        let nanos = nanos.saturating_add(i128::from(self.offset_seconds) * 1_000_000_000);
+        let nanos = i128::try_from(nanos)
+            .unwrap_or(i128::MAX)
+            .saturating_add(i128::from(self.offset_seconds) * 1_000_000_000);
         Time::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
     }
 }

@@ -162,8 +162,9 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
 
 /// Reads the name of a world of the matrix.
 fn square() -> impl TypedValueParser<Value = &'static Square> {
-    let names = squares().iter();
-    let names = names.map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
+    let names = squares()
+        .iter()
+        .map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
     PossibleValuesParser::new(names).map(|name| {
         let mut squares = squares().iter();
         let square = squares.find(|square| square.world.as_str() == name);

@@ -259,8 +259,11 @@ pub(crate) fn table(measurements: &[Measurement], found: &Fit) -> String {
 
 /// Where the scenario comes from, as comments at its head.
 fn commented(files: &[PathBuf], table: &str) -> String {
-    let files = files.iter().map(|file| file.display().to_string());
-    let files = files.collect::<Vec<_>>().join(" ");
+    let files = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect::<Vec<_>>()
+        .join(" ");
     let mut text =
         format!("# Made by `sojourn fit {files}`: the simulator's line nearest to them.\n#\n");
     for line in table.lines() {

@@ -188,8 +188,9 @@ fn choose(study: &Study, args: &ReproduceArgs) -> Result<Choice, WrongInput> {
     if let Some(dir) = &args.out {
         check_out(dir, &Results::Study(study.name.clone()), args.overwrite)?;
     }
-    let choice = study.choose(&args.claims, args.quick);
-    let choice = choice.map_err(WrongInput::from)?;
+    let choice = study
+        .choose(&args.claims, args.quick)
+        .map_err(WrongInput::from)?;
     if !choice.left_out.is_empty() && !args.quiet {
         eprintln!("sojourn: --quick leaves out {}", choice.left_out.join(", "));
     }

@@ -48,8 +48,10 @@ impl Bed {
     fn tc(&self, verb: &str, mbit: u32) {
         let words = format!("qdisc {verb} dev m1 root tbf rate {mbit}mbit burst 6kb limit 400kb");
         self.link.server.run(|| {
-            let output = Command::new("tc").args(words.split(' ')).output();
-            let output = output.expect("these tests need iproute2");
+            let output = Command::new("tc")
+                .args(words.split(' '))
+                .output()
+                .expect("these tests need iproute2");
             let error = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "tc {words}: {error}");
         });

@@ -337,8 +337,9 @@ fn the_usual_place_is_found_without_a_word() {
         run.path().display()
     );
     let mut command = Command::new("unshare");
-    let command = command.args(["--mount", "sh", "-c", &script]);
-    let command = command.stdout(Stdio::piped());
+    let command = command
+        .args(["--mount", "sh", "-c", &script])
+        .stdout(Stdio::piped());
     let mut process = link.middle.run(|| Running::start(command));
     assert!(process.first_line().starts_with("ready"));
     // A group that may open the socket gets as far as that.

@@ -99,8 +99,8 @@ fn another_simulators_table_is_judged() {
         Some("ns3 and kernel-tc (another TCP and queue code): cells equal/different/undecided")
     );
     // As the page of the recorded matrix has it.
-    let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));
-    let page = page.expect("the repository has it");
+    let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"))
+        .expect("the repository has it");
     let counts = |row: Option<&str>| -> Vec<String> {
         let words = row.expect("there is one").split([' ', ',', '|']);
         words

@@ -288,8 +288,11 @@ fn a_report_sets_the_measurement_beside_its_line() {
     let summary = std::fs::read_to_string(dir.join("page/summary.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     let median = |world: &str| {
-        let runs = summary["cells"].as_array().unwrap().iter();
-        let mut runs = runs.filter(|run| run["world"] == world);
+        let mut runs = summary["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|run| run["world"] == world);
         let run = runs.next().expect("there is one");
         run["flows"]["ping"]["induced_rtt_ms"]["p50"]
             .as_f64()

@@ -178,10 +178,11 @@ fn the_grid_agrees_with_the_kernel() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(rows.len(), ours.len(), "a row for every cell");
     assert!(10 * known <= rows.len(), "{known} reasons");
-    let ns3 = table::<6>("ns3.csv").into_iter();
-    let ns3 = ns3.map(|[cc, rate, rtt, buffer, used, delay]| {
-        ([cc, rate, rtt, buffer], Filled::read(&used, &delay))
-    });
+    let ns3 = table::<6>("ns3.csv")
+        .into_iter()
+        .map(|[cc, rate, rtt, buffer, used, delay]| {
+            ([cc, rate, rtt, buffer], Filled::read(&used, &delay))
+        });
     let text = grid_table(&ours, &linux, &ns3.collect());
     generated::part(DOCUMENT, "grid", &text);
 }

@@ -161,8 +161,9 @@ fn a_change_switches_off_what_the_new_words_do_not_say() {
     let change =
         |link, queue| format!("[[change]]\nat = \"1s\"\nlink = \"{link}\"\nqdisc = \"{queue}\"\n");
     // Both links have queues of their own.
-    let text = fs::read_to_string(&path).unwrap();
-    let text = text.replace(", qdisc = \"fq_codel\"", "");
+    let text = fs::read_to_string(&path)
+        .unwrap()
+        .replace(", qdisc = \"fq_codel\"", "");
     fs::write(
         &path,
         text + &change("up", "pie") + &change("down", "codel"),
@@ -347,8 +348,8 @@ fn programs_know_their_server_and_have_flows_and_the_lines_delay() {
     let more = ["--queues", "kernel", "--server-command", server];
     let output = run(dir.path(), 3, &more)
         .args(["--client-command", connect])
-        .output();
-    let output = output.unwrap();
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stdout) + &text(&output.stderr);
     let times = said

@@ -43,8 +43,9 @@ fn theirs(specs: &[String]) -> Vec<Option<Said>> {
     }
     script += "END\necho TEXT; tc -s qdisc show; echo JSON; tc -s -j qdisc show; echo; echo DONE\n";
     let dir = tempfile::tempdir().unwrap();
-    let output = run(dir.path(), 2, &["--client-command", &script]).output();
-    let output = output.unwrap();
+    let output = run(dir.path(), 2, &["--client-command", &script])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let said = (text(&output.stdout) + &text(&output.stderr)).replace('\r', "");
     let said = without_times(&said);

@@ -66,8 +66,14 @@ fn cell(dir: &Path, scenario: &str, world: &[&str]) -> RunResult {
     fs::write(dir.join("down.trace"), trace()).unwrap();
     let out = dir.join("out");
     let mut command = program(dir, &["run", "--overwrite", "--world"]);
-    let output = command.args(world).arg(&file).arg("--out").arg(&out);
-    let output = output.args(["--pcap", &POINTS.join(",")]).output().unwrap();
+    let output = command
+        .args(world)
+        .arg(&file)
+        .arg("--out")
+        .arg(&out)
+        .args(["--pcap", &POINTS.join(",")])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let merged = sojourn_report::merge(&[out]).unwrap();
     merged.whole().unwrap().remove(0)
@@ -228,8 +234,8 @@ at = "3900ms"
 link = "down"
 loss = "0%"
 "#;
-    let text = scenario("pfifo limit 60", more);
-    let text = text.replace("trace = \"down.trace\"", "rate = \"8mbit\"");
+    let text =
+        scenario("pfifo limit 60", more).replace("trace = \"down.trace\"", "rate = \"8mbit\"");
     let dir = tempfile::tempdir().unwrap();
     let simulated = cell(dir.path(), &text, &["sim"]);
     // 1.1 s without a link, 0.6 s of losses: 60 packets wait, so that 28 to 35 % do not arrive.

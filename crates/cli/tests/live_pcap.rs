@@ -236,8 +236,11 @@ fn a_running_bridge_is_captured_on_demand() {
     let pipe =
         format!("{program} ctl --socket control capture --at down --packets 3 | tshark -r -");
     let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", &pipe]).current_dir(dir.path());
-    let shell = shell.stdout(Stdio::piped()).stderr(Stdio::null());
+    let shell = shell
+        .args(["-c", &pipe])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let pipe = shell.spawn().expect("a shell is there");
     wait_for("the beginnings", || history(dir.path(), "begins") == 4);
     exchange(&link);
@@ -267,8 +270,9 @@ fn so_many_captures_at_once_and_whoever_goes_makes_room() {
     let (_, said) = ctl(dir.path(), "history");
     assert!(said.contains("its reader has gone"), "{said}");
     // A full disk is told at once, by whoever has it.
-    let full = program("ctl --socket control capture -w /dev/full", dir.path()).output();
-    let full = full.expect("it starts");
+    let full = program("ctl --socket control capture -w /dev/full", dir.path())
+        .output()
+        .expect("it starts");
     let error = String::from_utf8_lossy(&full.stderr);
     assert_eq!(full.status.code(), Some(1), "{error}");
     assert!(
@@ -310,8 +314,9 @@ fn a_reader_that_does_not_read_holds_nothing_up() {
     let (_, said) = ctl(dir.path(), "history");
     let ended = said.lines().find(|line| line.contains("a capture ends"));
     let mut words = ended.expect("it has ended").split_whitespace().rev();
-    let left_out = words.find_map(|word| word.parse::<u64>().ok());
-    let left_out = left_out.expect("it says how many were left out");
+    let left_out = words
+        .find_map(|word| word.parse::<u64>().ok())
+        .expect("it says how many were left out");
     let kept = tshark(&dir.path().join("late.pcapng"), "frame").len() as u64;
     assert!(left_out > 0 && kept > 16_384, "{kept} {left_out}");
     bridge.interrupt();

@@ -53,8 +53,8 @@ fn flooded<T>(link: &Link, work: impl FnOnce() -> T) -> T {
 
 /// The rows of a table.
 fn rows(path: &Path) -> Vec<Row> {
-    let file = SerializedFileReader::new(File::open(path).expect("it is there"));
-    let file = file.expect("it is Parquet");
+    let file =
+        SerializedFileReader::new(File::open(path).expect("it is there")).expect("it is Parquet");
     let rows = file.get_row_iter(None).expect("it has rows");
     rows.map(|row| row.expect("a row")).collect()
 }

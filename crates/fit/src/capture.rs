@@ -77,8 +77,11 @@ impl Measurement {
     ) -> Result<Self, CaptureError> {
         let (packets, opener) = load(file)?;
         let client = client.or(opener).ok_or(CaptureError::WhoIsClient)?;
-        let start = packets.iter().map(|packet| packet.at).min();
-        let start = start.ok_or(CaptureError::NobodyThere(client))?;
+        let start = packets
+            .iter()
+            .map(|packet| packet.at)
+            .min()
+            .ok_or(CaptureError::NobodyThere(client))?;
         let mut bytes: [Vec<f64>; 2] = Default::default();
         let mut flows: [BTreeMap<Connection, (u64, u8)>; 2] = Default::default();
         let mut stamps = Stamps::default();

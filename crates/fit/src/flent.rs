@@ -42,8 +42,12 @@ impl Measurement {
                 off * 100.0
             ));
         }
-        let trips = data.pings.first().map(|ping| ping.values.clone());
-        let trips = trips.or_else(|| there_and_back(data)).unwrap_or_default();
+        let trips = data
+            .pings
+            .first()
+            .map(|ping| ping.values.clone())
+            .or_else(|| there_and_back(data))
+            .unwrap_or_default();
         let mut measurement = Self {
             name: name.to_owned(),
             streams: data.streams.iter().map(kind).collect(),

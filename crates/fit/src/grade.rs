@@ -38,12 +38,14 @@ impl Fit {
     /// 40 %, fair within 25 % and 60 %. What makes a measurement doubtful leaves fair at most.
     pub fn grade(&self) -> Grade {
         let pairs = || self.measured.iter().zip(&self.simulated);
-        let fitted = pairs().map(|(measured, simulated)| fitted(measured, simulated));
-        let fitted = fitted.fold(0.0, f64::max);
-        let median = pairs().map(|(measured, simulated)| {
-            delays_apart(measured.added_p50_ms, simulated.added_p50_ms)
-        });
-        let median = median.fold(0.0, f64::max);
+        let fitted = pairs()
+            .map(|(measured, simulated)| fitted(measured, simulated))
+            .fold(0.0, f64::max);
+        let median = pairs()
+            .map(|(measured, simulated)| {
+                delays_apart(measured.added_p50_ms, simulated.added_p50_ms)
+            })
+            .fold(0.0, f64::max);
         if fitted <= GOOD && median <= GOOD_MEDIAN && self.doubts.is_empty() {
             Grade::Good
         } else if fitted <= FAIR && median <= FAIR_MEDIAN {
@@ -57,8 +59,10 @@ impl Fit {
 /// The largest difference of the figures that are fitted, as a share.
 pub(crate) fn fitted(measured: &Figures, simulated: &Figures) -> f64 {
     let rates = [UP, DOWN].map(|way| measured.telling(way).zip(simulated.telling(way)));
-    let rates = rates.into_iter().flatten();
-    let rates = rates.map(|(a, b)| apart(a.max(1.0), b.max(1.0)));
+    let rates = rates
+        .into_iter()
+        .flatten()
+        .map(|(a, b)| apart(a.max(1.0), b.max(1.0)));
     rates
         .chain([delays_apart(measured.idle_ms, simulated.idle_ms)])
         .chain([delays_apart(measured.added_p95_ms, simulated.added_p95_ms)])

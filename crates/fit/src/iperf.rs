@@ -115,9 +115,12 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
     }
     let (mut streams, round_trips) = series(&document);
     // A sender counts what it has written, of which much may be in its buffer yet.
-    let totals = document.end.streams.iter();
-    let totals = totals.filter_map(|ended| ended.receiver.as_ref());
-    let totals = totals.map(|total| (total.socket, total.bits_per_second));
+    let totals = document
+        .end
+        .streams
+        .iter()
+        .filter_map(|ended| ended.receiver.as_ref())
+        .map(|total| (total.socket, total.bits_per_second));
     let totals: BTreeMap<i64, f64> = totals.filter(|(_, total)| is_sane(*total)).collect();
     for (socket, (_, points)) in &mut streams {
         let values = points.iter().map(|point| Some(point.value)).collect();

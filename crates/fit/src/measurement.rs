@@ -265,8 +265,10 @@ fn full(points: &[Point], mean: f64) -> f64 {
 
 /// The averages over each second, sorted.
 pub(crate) fn averages(points: &[Point]) -> Vec<f64> {
-    let every = points.windows(2).map(|pair| pair[1].t - pair[0].t);
-    let every = every.fold(f64::INFINITY, f64::min);
+    let every = points
+        .windows(2)
+        .map(|pair| pair[1].t - pair[0].t)
+        .fold(f64::INFINITY, f64::min);
     let each = points.windows((WINDOW / every).round().max(1.0) as usize);
     let mut averages: Vec<f64> = each.map(average).collect();
     averages.sort_by(f64::total_cmp);

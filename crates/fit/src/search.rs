@@ -154,8 +154,8 @@ impl Search<'_> {
             ..Options::default()
         };
         let text = line.scenario(measurement);
-        let scenario = Scenario::parse("the line's scenario", &text, Path::new(""), &options);
-        let scenario = scenario.map_err(FitError::Refused)?;
+        let scenario = Scenario::parse("the line's scenario", &text, Path::new(""), &options)
+            .map_err(FitError::Refused)?;
         let watch: &dyn Watch = &();
         let mut all = Vec::new();
         for outcome in run(self.world, &scenario.cells, self.jobs, self.stop, watch) {
@@ -180,8 +180,10 @@ fn teller(measurements: &[Measurement], way: usize) -> Vec<usize> {
 
 /// Where the search begins.
 fn first(measured: &[Figures], tellers: &[Vec<usize>; 2]) -> Option<Line> {
-    let rtt_ms = measured.iter().map(|figures| figures.idle_ms);
-    let rtt_ms = rtt_ms.reduce(f64::min)?;
+    let rtt_ms = measured
+        .iter()
+        .map(|figures| figures.idle_ms)
+        .reduce(f64::min)?;
     let rate = [UP, DOWN].map(|way| {
         let rates = tellers[way]
             .iter()
@@ -189,11 +191,13 @@ fn first(measured: &[Figures], tellers: &[Vec<usize>; 2]) -> Option<Line> {
         rates.reduce(f64::max).map(|rate| rate / PAYLOAD)
     });
     let buffer = [UP, DOWN].map(|way| {
-        let added = tellers[way].iter().map(|&index| {
-            let ways = measured[index].throughput.iter().flatten().count();
-            measured[index].added_p95_ms / ways as f64
-        });
-        let added = added.fold(0.0, f64::max);
+        let added = tellers[way]
+            .iter()
+            .map(|&index| {
+                let ways = measured[index].throughput.iter().flatten().count();
+                measured[index].added_p95_ms / ways as f64
+            })
+            .fold(0.0, f64::max);
         (added * rate[way].unwrap_or(0.0) / 8e3).max(LEAST_BUFFER)
     });
     let line = Line {
@@ -257,8 +261,9 @@ fn moved(
     // The mean over those that tell.
     let over = |way: usize, ratio: &dyn Fn(&Figures, &Figures) -> f64| {
         let tellers = &tellers[way];
-        let ratios = tellers.iter();
-        let ratios = ratios.map(|&index| step(ratio(&measured[index], &simulated[index])));
+        let ratios = tellers
+            .iter()
+            .map(|&index| step(ratio(&measured[index], &simulated[index])));
         ratios.sum::<f64>() / tellers.len() as f64
     };
     let rate = [UP, DOWN].map(|way| {

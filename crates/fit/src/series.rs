@@ -13,8 +13,9 @@ pub(crate) fn span<'a>(
     times: &[f64],
     series: impl Iterator<Item = &'a [Option<f64>]>,
 ) -> (f64, f64) {
-    let there = series.flat_map(|values| times.iter().zip(values));
-    let there = there.filter_map(|(&t, value)| value.map(|_| t));
+    let there = series
+        .flat_map(|values| times.iter().zip(values))
+        .filter_map(|(&t, value)| value.map(|_| t));
     there.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), t| {
         (from.min(t), to.max(t))
     })

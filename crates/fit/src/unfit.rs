@@ -88,8 +88,11 @@ impl Measurement {
                 return Err(Unfit::Pauses { direction, idle });
             }
         }
-        let least = self.paths.iter().map(|(_, ms)| *ms);
-        let least = least.fold(f64::INFINITY, f64::min);
+        let least = self
+            .paths
+            .iter()
+            .map(|(_, ms)| *ms)
+            .fold(f64::INFINITY, f64::min);
         let is_apart = |ms: f64| ms > least * (1.0 + APART) && ms > least + APART_MS;
         if self.paths.iter().any(|(_, ms)| is_apart(*ms)) {
             return Err(Unfit::SeveralPaths(self.paths.clone()));
@@ -100,8 +103,10 @@ impl Measurement {
     /// What a direction's streams carry.
     fn bytes(&self, way: usize) -> f64 {
         let points = &self.throughput[way];
-        let every = points.windows(2).map(|pair| pair[1].t - pair[0].t);
-        let every = every.fold(f64::INFINITY, f64::min);
+        let every = points
+            .windows(2)
+            .map(|pair| pair[1].t - pair[0].t)
+            .fold(f64::INFINITY, f64::min);
         let rates: f64 = points.iter().map(|point| point.value).sum();
         if self.is_loaded(way) && every.is_finite() {
             rates * every / 8.0

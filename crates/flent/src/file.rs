@@ -141,11 +141,14 @@ fn stream(name: String, flow: &FlowResult, start: f64, times: &[f64]) -> Named {
 
 fn ping(name: String, flow: &FlowResult, times: &[f64]) -> Named {
     let values = on_grid(points(flow, "rtt"), times, 1.0);
-    let raw = times.iter().zip(&values).enumerate();
-    let raw = raw.filter_map(|(seq, (t, value))| {
-        let value = (*value)?;
-        Some(json!({ "t": EPOCH + t, "val": value, "seq": seq as f64 }))
-    });
+    let raw = times
+        .iter()
+        .zip(&values)
+        .enumerate()
+        .filter_map(|(seq, (t, value))| {
+            let value = (*value)?;
+            Some(json!({ "t": EPOCH + t, "val": value, "seq": seq as f64 }))
+        });
     Named {
         raw: raw.collect(),
         name,

@@ -101,8 +101,9 @@ impl Data {
         let document: Document<'_> = serde_json::from_slice(text)?;
         let missing = |what: &str| Unreadable::Missing(what.to_owned());
         let times = document.x_values.and_then(values::<f64>);
-        let times = times.filter(|times| times.windows(2).all(|pair| pair[0] < pair[1]));
-        let times = times.ok_or_else(|| missing("x_values"))?;
+        let times = times
+            .filter(|times| times.windows(2).all(|pair| pair[0] < pair[1]))
+            .ok_or_else(|| missing("x_values"))?;
         let results = document.results.ok_or_else(|| missing("results"))?;
         let metadata = document.metadata.unwrap_or_default();
         let about = metadata.series_meta.unwrap_or_default();
@@ -187,8 +188,7 @@ struct About {
 }
 
 fn number<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let value = serde_json::Value::deserialize(from)?;
-    let value = value.as_f64();
+    let value = serde_json::Value::deserialize(from)?.as_f64();
     Ok(value.filter(|value| (0.0..=MOST_VALUE).contains(value)))
 }
 

@@ -39,8 +39,11 @@ impl Test {
     /// The test with the flows of this cell; none when there is neither TCP nor a probe.
     pub fn of(cell: &Cell) -> Option<Self> {
         let classes = |is_up: bool| {
-            let flows = cell.flows.iter().filter(|flow| is_tcp(flow));
-            let flows = flows.filter(|flow| is_upload(flow) == is_up);
+            let flows = cell
+                .flows
+                .iter()
+                .filter(|flow| is_tcp(flow))
+                .filter(|flow| is_upload(flow) == is_up);
             let mut classes: Vec<u8> = flows.map(|flow| flow.dscp).collect();
             classes.sort_unstable();
             classes
@@ -75,8 +78,8 @@ impl Test {
         let icmp = cell
             .flows
             .iter()
-            .position(|flow| is_ping(flow) && flow.name.to_lowercase().contains("icmp"));
-        let icmp = icmp.or_else(|| cell.flows.iter().position(is_ping));
+            .position(|flow| is_ping(flow) && flow.name.to_lowercase().contains("icmp"))
+            .or_else(|| cell.flows.iter().position(is_ping));
         let (mut up, mut down, mut pings) = (0, 0, 0);
         let role = |(index, flow): (usize, &Flow)| {
             if is_tcp(flow) {

@@ -42,8 +42,10 @@ pub fn runs(results: &[RunResult]) -> Frame {
 }
 
 fn costs(frame: &mut Frame, results: &[RunResult]) {
-    let events = results.iter().map(|run| run.cost.events.cast_signed());
-    let events = events.collect();
+    let events = results
+        .iter()
+        .map(|run| run.cost.events.cast_signed())
+        .collect();
     let meaning = "Events of the simulator, frames of other worlds.";
     frame.push("events", "", meaning, Values::Whole(events));
     let cpu = results.iter().map(|run| run.cost.cpu_s).collect();

@@ -44,8 +44,10 @@ fn cpu_seconds() -> f64 {
 /// Sixteen bulk connections upwards: Gbit/s of payload, and processor time of this process in ns
 /// for 1514 bytes.
 fn bulk(link: &Link) -> (f64, f64) {
-    let listener = link.server.run(|| TcpListener::bind("10.9.0.2:5000"));
-    let listener = listener.expect("a socket");
+    let listener = link
+        .server
+        .run(|| TcpListener::bind("10.9.0.2:5000"))
+        .expect("a socket");
     let connect = |_| {
         let stream = link.client.run(|| TcpStream::connect("10.9.0.2:5000"));
         stream.expect("the way is open")

@@ -283,8 +283,13 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         }
         memory = memory.max(2 * config.receive_window_max);
     }
-    let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
-    let hosts = hosts.unwrap_or(0).saturating_add(1);
+    let hosts = cell
+        .flows
+        .iter()
+        .flat_map(|flow| flow.hosts)
+        .max()
+        .unwrap_or(0)
+        .saturating_add(1);
     let most = if is_dumbbell(&cell.network) {
         Host::MOST
     } else {
@@ -460,8 +465,9 @@ impl Whole<'_> {
 
     /// The thread of one node's hosts; returns its processor time in nanoseconds.
     fn side(&self, node: usize, ready: &Sender<bool>, start: &Receiver<Clock>) -> io::Result<u64> {
-        let opened = self.nodes[node].enter();
-        let opened = opened.and_then(|()| Side::open(self.cell, node, self.shared));
+        let opened = self.nodes[node]
+            .enter()
+            .and_then(|()| Side::open(self.cell, node, self.shared));
         // The other end of the channel waits for exactly this.
         let _ = ready.send(opened.is_ok());
         let mut side = opened?;
@@ -489,8 +495,10 @@ fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, WorldErro
 }
 
 fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunResult {
-    let recorders = shared.recorders.into_iter();
-    let recorders = recorders.map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let recorders = shared
+        .recorders
+        .into_iter()
+        .map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner));
     RunResult {
         cost: Cost {
             events: outcome.frames,

@@ -27,8 +27,10 @@ fn xdp() -> BridgeConfig {
 fn has_program(link: &Link, device: &str) -> bool {
     link.middle.run(|| {
         let mut ip = Command::new("ip");
-        let output = ip.args(["-d", "link", "show", device]).output();
-        let output = output.expect("ip runs");
+        let output = ip
+            .args(["-d", "link", "show", device])
+            .output()
+            .expect("ip runs");
         String::from_utf8_lossy(&output.stdout).contains("prog/xdp")
     })
 }

@@ -32,8 +32,10 @@ pub(crate) fn points(result: &RunResult, until: f64) -> Value {
 }
 
 fn piece(series: &Series, until: f64) -> Value {
-    let points = series.points.iter();
-    let points = points.take_while(|point| point.t <= until + SLACK_S);
+    let points = series
+        .points
+        .iter()
+        .take_while(|point| point.t <= until + SLACK_S);
     let times: Vec<f64> = series.points.iter().take(2).map(|point| point.t).collect();
     let (first, every) = match times[..] {
         [first, second] => (first, second - first),
@@ -49,8 +51,10 @@ fn piece(series: &Series, until: f64) -> Value {
 
 /// All figures of links and flows, a distribution by its statistics.
 pub(crate) fn figures(result: &RunResult) -> Value {
-    let links = result.links.iter();
-    let links = links.map(|(name, link)| json!({ "name": name, "figures": values(link) }));
+    let links = result
+        .links
+        .iter()
+        .map(|(name, link)| json!({ "name": name, "figures": values(link) }));
     let flows = result.flows.iter().map(|(name, flow)| {
         json!({
             "name": name,

@@ -124,8 +124,10 @@ fn told(scenario: &Scenario) -> Value {
 fn cell(cell: &Cell) -> Value {
     let interfaces = cell.network.interfaces.iter();
     let queues = interfaces.map(|one| json!({ "link": one.name, "qdisc": one.qdisc.to_string() }));
-    let flows = cell.flows.iter();
-    let flows = flows.map(|flow| json!({ "name": flow.name, "app": flow.app.kind().name }));
+    let flows = cell
+        .flows
+        .iter()
+        .map(|flow| json!({ "name": flow.name, "app": flow.app.kind().name }));
     json!({
         "params": cell.params,
         "seed": cell.seed,

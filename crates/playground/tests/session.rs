@@ -99,8 +99,12 @@ fn the_points_are_those_of_the_result_as_far_as_it_has_gone() {
         ("flows", 0, "cwnd", &result.flows[0].1.series),
         ("flows", 1, "rtt", &result.flows[1].1.series),
     ] {
-        let own = series.iter().find(|series| series.metric == metric);
-        let own = own.expect("it has the series").points.iter();
+        let own = series
+            .iter()
+            .find(|series| series.metric == metric)
+            .expect("it has the series")
+            .points
+            .iter();
         let own: Vec<_> = own.map(|point| json!(point.value)).collect();
         for answer in &answers {
             let told = &answer["points"][part][index]["series"][metric];

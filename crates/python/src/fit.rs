@@ -114,8 +114,9 @@ pub(crate) fn fit(
     for measurement in measurements.iter_mut().filter(|_| cc.is_some()) {
         measurement.congestion_control.clone_from(&cc);
     }
-    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
-    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let jobs = jobs
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN);
     let (stop, round) = (AtomicBool::new(false), AtomicUsize::new(0));
     let found = Mutex::new(None);
     let work = || {
@@ -133,14 +134,16 @@ pub(crate) fn fit(
         None => Ok(()),
     };
     aside(py, work, &stop, &tell)?;
-    let found = found.into_inner();
-    let found = found.unwrap_or_else(std::sync::PoisonError::into_inner);
-    let fit = found.unwrap_or(Err(FitError::Nothing));
-    let fit = fit.map_err(|error| match error {
-        FitError::World(error) => error::run(py, &error.to_string()),
-        FitError::Refused(problems) => error::scenario(py, &problems),
-        other => PyValueError::new_err(other.to_string()),
-    })?;
+    let found = found
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let fit = found
+        .unwrap_or(Err(FitError::Nothing))
+        .map_err(|error| match error {
+            FitError::World(error) => error::run(py, &error.to_string()),
+            FitError::Refused(problems) => error::scenario(py, &problems),
+            other => PyValueError::new_err(other.to_string()),
+        })?;
     Ok(Line {
         names: measurements.iter().map(|each| each.name.clone()).collect(),
         text: fit.line.scenario(&measurements[0]),

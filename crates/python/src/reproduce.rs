@@ -120,10 +120,11 @@ pub(crate) fn reproduce(
         seeds: if quick { Some(1) } else { seeds },
         ..Options::default()
     };
-    let study = Study::load(study, &options, &WORLDS);
-    let study = study.map_err(|problems| error::scenario(py, &problems))?;
-    let choice = study.choose(&claims, quick);
-    let choice = choice.map_err(|unknown| error::run(py, &unknown.to_string()))?;
+    let study =
+        Study::load(study, &options, &WORLDS).map_err(|problems| error::scenario(py, &problems))?;
+    let choice = study
+        .choose(&claims, quick)
+        .map_err(|unknown| error::run(py, &unknown.to_string()))?;
     let (out, resume, overwrite) = out;
     let owner = Owner::Study(study.name.clone());
     if let Some(dir) = &out {
@@ -174,8 +175,9 @@ fn run<'a>(
     (given, progress): (Option<NonZeroUsize>, Option<Py<PyAny>>),
 ) -> PyResult<Found<'a>> {
     let dir = place.path();
-    let runs = py.detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, resume, &WORLDS));
-    let runs = runs.map_err(|error| error::batch(py, &error))?;
+    let runs = py
+        .detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, resume, &WORLDS))
+        .map_err(|error| error::batch(py, &error))?;
     if !resume {
         forget(dir).map_err(|error| error::report(py, &error))?;
     }
@@ -185,8 +187,9 @@ fn run<'a>(
     let work = || outcomes = Some(runs.run(&Sim, jobs(given), &stop, &far, &mut cost));
     aside(py, work, &stop, &far.teller(progress.as_ref()))?;
     cost.wall_s = begin.elapsed().as_secs_f64();
-    let outcomes = outcomes.expect("work that was not stopped has ended");
-    let outcomes = outcomes.map_err(|error| error::report(py, &error))?;
+    let outcomes = outcomes
+        .expect("work that was not stopped has ended")
+        .map_err(|error| error::report(py, &error))?;
     let found = ByWorld::from_iter([(Sim::NAME, outcomes)]);
     let found = py.detach(|| Found::new(study, &choice.claims, found, cost.figures(), None));
     found.map_err(|error| error::report(py, &error))

@@ -117,8 +117,9 @@ impl Results {
             }
         }
         let whole = |number: usize| self.all().get(number);
-        let frame = py.detach(|| series(&self.list, whole, metric.as_deref()));
-        let frame = frame.map_err(|error| error::report(py, &error))?;
+        let frame = py
+            .detach(|| series(&self.list, whole, metric.as_deref()))
+            .map_err(|error| error::report(py, &error))?;
         py.detach(|| Table::of(frame, true))
     }
 
@@ -157,10 +158,12 @@ impl Results {
         std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
         let mut paths = Vec::new();
         for number in 0..self.list.len() {
-            let run = self.all().get(number);
-            let run = run.map_err(|error| error::report(py, &error))?;
-            let cell = cell_of(&source, &run.params, run.seed);
-            let cell = cell.map_err(|problems| error::scenario(py, &problems))?;
+            let run = self
+                .all()
+                .get(number)
+                .map_err(|error| error::report(py, &error))?;
+            let cell = cell_of(&source, &run.params, run.seed)
+                .map_err(|problems| error::scenario(py, &problems))?;
             let file = data_file(&run, &cell);
             let (name, bytes) = file.map_err(|reason| error::run(py, &reason.to_string()))?;
             let path = dir.join(name);
@@ -172,8 +175,9 @@ impl Results {
 
     /// All of it as bytes, for [`Results::unpack`].
     fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| pack(&self.info, self.all()));
-        let bytes = bytes.map_err(|error| error::report(py, &error))?;
+        let bytes = py
+            .detach(|| pack(&self.info, self.all()))
+            .map_err(|error| error::report(py, &error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

@@ -50,8 +50,10 @@ pub(crate) fn run(
     };
     let all = &scenario.read.cells;
     let numbers = numbers.unwrap_or_else(|| (0..all.len()).collect());
-    let cells = numbers.iter().map(|number| all.get(*number).cloned());
-    let cells = cells.collect::<Option<Vec<Cell>>>();
+    let cells = numbers
+        .iter()
+        .map(|number| all.get(*number).cloned())
+        .collect::<Option<Vec<Cell>>>();
     let mut cells =
         cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
     let mut info = scenario.read.info.clone();
@@ -154,8 +156,10 @@ pub(crate) struct Far {
 
 impl Far {
     pub(crate) fn of<C: Borrow<Cell>>(cells: &[C]) -> Self {
-        let cells = cells.iter().map(Borrow::borrow);
-        let cells = cells.map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)));
+        let cells = cells
+            .iter()
+            .map(Borrow::borrow)
+            .map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)));
         Self {
             cells: cells.collect(),
             done: AtomicU64::new(0),

@@ -40,11 +40,12 @@ impl Scenario {
     ) -> PyResult<Self> {
         let (name, text, base) = text;
         let options = options(sets, sweeps, seeds);
-        let read = py.detach(|| match part {
-            None => Read::parse(&name, &text, &base, &options),
-            Some((from, to)) => Read::part(&name, &text, &base, &options, from..to),
-        });
-        let read = read.map_err(|problems| error::scenario(py, &problems))?;
+        let read = py
+            .detach(|| match part {
+                None => Read::parse(&name, &text, &base, &options),
+                Some((from, to)) => Read::part(&name, &text, &base, &options, from..to),
+            })
+            .map_err(|problems| error::scenario(py, &problems))?;
         Ok(Self { read })
     }
 

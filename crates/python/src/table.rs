@@ -96,8 +96,10 @@ fn objects<'py, T: IntoPyObject<'py>>(
 }
 
 fn dictionary(words: &Words) -> DictionaryArray<Int32Type> {
-    let numbers = words.numbers().iter();
-    let numbers = numbers.map(|number| number.map(u32::cast_signed));
+    let numbers = words
+        .numbers()
+        .iter()
+        .map(|number| number.map(u32::cast_signed));
     let list = words.list().map(Some).collect::<StringArray>();
     DictionaryArray::new(numbers.collect::<Int32Array>(), Arc::new(list))
 }
@@ -115,8 +117,9 @@ impl Table {
     /// What is told of a column: its unit and its meaning, where there are any.
     fn about(&self, column: &str) -> PyResult<Vec<(String, String)>> {
         let schema = self.batch.schema();
-        let field = schema.field_with_name(column);
-        let field = field.map_err(|_| self.no_column(column))?;
+        let field = schema
+            .field_with_name(column)
+            .map_err(|_| self.no_column(column))?;
         let mut told: Vec<_> = field.metadata().clone().into_iter().collect();
         told.sort();
         Ok(told)
@@ -130,8 +133,10 @@ impl Table {
         column: &str,
         rows: Option<usize>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let array = self.batch.column_by_name(column);
-        let array = array.ok_or_else(|| self.no_column(column))?;
+        let array = self
+            .batch
+            .column_by_name(column)
+            .ok_or_else(|| self.no_column(column))?;
         let rows = rows.map_or(array.len(), |rows| rows.min(array.len()));
         let array = array.slice(0, rows);
         match array.data_type() {

@@ -81,8 +81,11 @@ fn spec(circuits: u32, percent: u64) -> Arc<TreeSpec> {
 
 /// The numbers that packets of circuits have.
 fn numbers(spec: &TreeSpec) -> Vec<u32> {
-    let leaves = spec.classes().iter().zip(1..);
-    let leaves = leaves.filter(|(class, _)| class.queue.is_some());
+    let leaves = spec
+        .classes()
+        .iter()
+        .zip(1..)
+        .filter(|(class, _)| class.queue.is_some());
     leaves.map(|(_, number)| number).collect()
 }
 

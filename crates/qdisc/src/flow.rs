@@ -449,8 +449,10 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
 
     fn report(&self, _now: Time) -> Report {
         let mut own = self.aqm.flow_statistics(&self.statistics());
-        let steering = self.aqm.steering();
-        let mut steering = steering.map(|status| (status.target, status.statistics(None)));
+        let mut steering = self
+            .aqm
+            .steering()
+            .map(|status| (status.target, status.statistics(None)));
         let outer = steering.as_mut().map_or(&mut own, |(_, fields)| fields);
         outer.extend(self.parts_statistics());
         // tc prints the quantum in force, also when it is the default.

@@ -9,8 +9,9 @@ use std::path::Path;
 /// The files of one target's corpus.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let files = fs::read_dir(folder.join(target)).expect("the corpus is part of the repository");
-    let files = files.map(|file| fs::read(file.expect("readable").path()).expect("readable"));
+    let files = fs::read_dir(folder.join(target))
+        .expect("the corpus is part of the repository")
+        .map(|file| fs::read(file.expect("readable").path()).expect("readable"));
     files.collect()
 }
 

@@ -91,8 +91,10 @@ fn the_text_of_a_loaded_instance_is_tcs() {
         let array: Json = serde_json::from_str(&block.json).expect("JSON");
         let report = read(&array[0]);
         let text = report.tc_text(ROOT);
-        let theirs = block.text.replace("refcnt 3", "refcnt 2");
-        let theirs = theirs.replace(" 10: parent 1:1 ", " 1: root refcnt 2 ");
+        let theirs = block
+            .text
+            .replace("refcnt 3", "refcnt 2")
+            .replace(" 10: parent 1:1 ", " 1: root refcnt 2 ");
         // PIE's timer ran between the two commands.
         let theirs = theirs.replace("prob 0.837327", "prob 0.737598");
         if !theirs.contains("peakrate") {

@@ -111,8 +111,10 @@ impl Neighbours {
 
     /// From whom to whom frames come of which a station is one end.
     pub(crate) fn links(&self, station: u32) -> Vec<(u32, u32)> {
-        let to = self.of(station).iter();
-        let to = to.map(|neighbour| (station, neighbour.station));
+        let to = self
+            .of(station)
+            .iter()
+            .map(|neighbour| (station, neighbour.station));
         let around = self.around(station as usize).into_iter();
         let from = around.filter(|&other| {
             let mut list = self.of(other).iter();

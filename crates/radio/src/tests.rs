@@ -464,11 +464,13 @@ fn rts_and_cts_save_hidden_stations_long_frames() {
     let (without, _) = goodput(None);
     let (with, frames) = goodput(Some(500));
     assert!(with > without, "{with} and {without} Mbit/s");
-    let whole = frames.windows(4).find(|four| {
-        use FrameKind::{Ack, Cts, Data, Rts};
-        [Rts, Cts, Data, Ack] == [four[0].0, four[1].0, four[2].0, four[3].0]
-    });
-    let whole = whole.expect("an exchange without a collision");
+    let whole = frames
+        .windows(4)
+        .find(|four| {
+            use FrameKind::{Ack, Cts, Data, Rts};
+            [Rts, Cts, Data, Ack] == [four[0].0, four[1].0, four[2].0, four[3].0]
+        })
+        .expect("an exchange without a collision");
     for pair in whole.windows(2) {
         let pause = pair[1].2 - (pair[0].2 + pair[0].3);
         assert_eq!(pause, Span::from_nanos(10_000 + 83), "SIFS and the way");

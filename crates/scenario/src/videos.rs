@@ -43,8 +43,8 @@ impl Videos {
             return Ok(Arc::clone(own));
         };
         self.read.get(&self.base, path, |shown| {
-            let text = read_text(Path::new(shown), MOST_BYTES);
-            let text = text.map_err(|error| BadVideo::Unreadable(shown.into(), Arc::new(error)))?;
+            let text = read_text(Path::new(shown), MOST_BYTES)
+                .map_err(|error| BadVideo::Unreadable(shown.into(), Arc::new(error)))?;
             video::parse(&text).map_err(|error| BadVideo::Wrong(shown.into(), error))
         })
     }

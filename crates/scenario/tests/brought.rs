@@ -291,8 +291,8 @@ fn queues_that_come_later_are_warned_of_too() {
 #[test]
 fn a_flow_that_its_own_end_holds_is_warned_of() {
     let far = ["dumbbell.rate=1gbit", "dumbbell.rtt=200ms"];
-    let text = changed("up = { rate = \"1mbit\" }", "rate = \"1gbit\"");
-    let text = text.replace("down = { rate = \"12mbit\" }\n", "");
+    let text = changed("up = { rate = \"1mbit\" }", "rate = \"1gbit\"")
+        .replace("down = { rate = \"12mbit\" }\n", "");
     assert_eq!(
         warned(&text, &far),
         [

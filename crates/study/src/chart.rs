@@ -363,8 +363,11 @@ fn map(
 impl Quantity {
     /// Lowest and highest of the seeds, as on an axis.
     fn range(&self) -> (f64, f64) {
-        let seeds = self.seeds.iter().filter(|seed| seed.is_finite());
-        let seeds = seeds.chain(std::iter::once(&self.median));
+        let seeds = self
+            .seeds
+            .iter()
+            .filter(|seed| seed.is_finite())
+            .chain(std::iter::once(&self.median));
         extent(seeds.map(|seed| self.unit.on_axis(*seed)))
     }
 }

@@ -290,14 +290,19 @@ fn hold(
         cases.filter(|case| case.finding == finding).count()
     };
     let (held, open) = (count(Finding::Holds), count(Finding::Open));
-    let failures = cases.iter().filter(|case| case.finding != Finding::Holds);
-    let failures = failures.map(words).collect();
+    let failures = cases
+        .iter()
+        .filter(|case| case.finding != Finding::Holds)
+        .map(words)
+        .collect();
     // What fails before what is open, that before what holds, whatever their margins.
-    let closest = cases.iter().min_by(|a, b| {
-        let order = a.finding.cmp(&b.finding);
-        order.then(a.margin.total_cmp(&b.margin))
-    });
-    let closest = closest.cloned();
+    let closest = cases
+        .iter()
+        .min_by(|a, b| {
+            let order = a.finding.cmp(&b.finding);
+            order.then(a.margin.total_cmp(&b.margin))
+        })
+        .cloned();
     let recorded = mark.map_or(Status::Published, |mark| mark.cause.status());
     let (status, is_worse) = match cases.len() {
         0 => (Status::NotJudged, false),

@@ -74,8 +74,9 @@ impl Pages {
 
 /// The files of the folder beside page, table and summary: the claims, and the study itself.
 fn beside<'a>(claims: &'a str, study: &'a [(String, String)]) -> Vec<(PathBuf, &'a str)> {
-    let own = study.iter();
-    let own = own.map(|(name, text)| (Path::new(STUDY).join(name), text.as_str()));
+    let own = study
+        .iter()
+        .map(|(name, text)| (Path::new(STUDY).join(name), text.as_str()));
     let claims = (PathBuf::from(CLAIMS), claims);
     std::iter::once(claims).chain(own).collect()
 }
@@ -122,8 +123,10 @@ impl Reproduced<'_> {
     /// What the page says.
     fn content(&self) -> Json {
         let info = &self.info;
-        let axes = info.axes.iter();
-        let axes = axes.map(|axis| json!({ "field": axis.field, "values": axis.values }));
+        let axes = info
+            .axes
+            .iter()
+            .map(|axis| json!({ "field": axis.field, "values": axis.values }));
         json!({
             "title": info.title,
             "name": info.name,
@@ -182,8 +185,7 @@ fn charts(all: &[Chart]) -> Json {
 }
 
 fn chart(chart: &Chart, half: bool) -> Json {
-    let legend = chart.legend().into_iter();
-    let legend = legend.map(
+    let legend = chart.legend().into_iter().map(
         |line| json!({ "id": line.name, "name": line.shown_name(), "key": line.key(chart.kind) }),
     );
     let panels = chart.panels.iter().enumerate();

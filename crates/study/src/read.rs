@@ -69,8 +69,9 @@ pub(crate) fn study(
     kept: bool,
 ) -> Result<Study, Problems> {
     let file = files.shown(FILE);
-    let text = files.read(FILE);
-    let text = text.map_err(|error| Problems::alone(&file, error.to_string()))?;
+    let text = files
+        .read(FILE)
+        .map_err(|error| Problems::alone(&file, error.to_string()))?;
     let (tree, problems) = Node::of_file(&file, &text)?;
     let mut reader = Reader {
         problems,
@@ -225,9 +226,10 @@ impl Reader {
         for (name, slow, written) in named {
             let others = written.iter().skip(1);
             places.push(others.map(|(world, w)| (world.clone(), w.at)).collect());
-            let scenarios = written.into_iter();
-            let scenarios = scenarios.map(|(world, written)| Ok((world, open(written)?)));
-            let scenarios = scenarios.collect::<Result<_, Problems>>()?;
+            let scenarios = written
+                .into_iter()
+                .map(|(world, written)| Ok((world, open(written)?)))
+                .collect::<Result<_, Problems>>()?;
             self.settings.push(Setting {
                 name,
                 slow,

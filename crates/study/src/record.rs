@@ -137,8 +137,8 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
     }
     let text = std::fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
     // What is read here is the same in the format of older programs.
-    let file = document(&text, CLAIMS_FORMAT);
-    let file = file.or_else(|damage| document(&text, OLDER_FORMAT).map_err(|_| damage));
+    let file = document(&text, CLAIMS_FORMAT)
+        .or_else(|damage| document(&text, OLDER_FORMAT).map_err(|_| damage));
     let file: File = file.map_err(|d| ReportError::damaged(&path, d))?;
     Ok(Some(Reproduction {
         study: file.study,

@@ -64,8 +64,9 @@ impl<'a> Reproduced<'a> {
         }
         let worlds = found.keys().cloned().collect();
         let (charts, tables) = (study.charts(&found), study.tables(&found));
-        let found = found.into_iter();
-        let found = found.map(|(world, outcomes)| Ok((world, outcomes.read()?)));
+        let found = found
+            .into_iter()
+            .map(|(world, outcomes)| Ok((world, outcomes.read()?)));
         let found: Vec<_> = found.collect::<Result<_, ReportError>>()?;
         let (runs, failures, info) = gather(study, found);
         let (results, rest) = Rest::of(runs);

@@ -26,8 +26,9 @@ impl<T: Into<Finished>> FromIterator<Vec<Outcome<T>>> for Outcomes {
     /// Of each setting the outcomes of all its cells in this world, or none.
     fn from_iter<I: IntoIterator<Item = Vec<Outcome<T>>>>(settings: I) -> Self {
         let finished = |outcome: Outcome<T>| outcome.map(T::into);
-        let settings = settings.into_iter();
-        let settings = settings.map(|list| list.into_iter().map(finished).collect());
+        let settings = settings
+            .into_iter()
+            .map(|list| list.into_iter().map(finished).collect());
         Self {
             by_setting: settings.collect(),
             unread: OnceCell::new(),

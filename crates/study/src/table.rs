@@ -77,12 +77,14 @@ impl Study {
             let mut evaluator = Evaluator::new(&self.words, &cells);
             let places = places(Some(&plan.columns));
             let has_reference = plan.rows.iter().any(|(_, reference)| reference.is_some());
-            let columns = places.iter().flat_map(|place| {
-                let name = name(place, &self.words);
-                let reference = has_reference.then(|| format!("{name}, reference"));
-                std::iter::once(name).chain(reference)
-            });
-            let columns = columns.collect();
+            let columns = places
+                .iter()
+                .flat_map(|place| {
+                    let name = name(place, &self.words);
+                    let reference = has_reference.then(|| format!("{name}, reference"));
+                    std::iter::once(name).chain(reference)
+                })
+                .collect();
             let rows = plan
                 .rows
                 .iter()

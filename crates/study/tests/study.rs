@@ -90,8 +90,10 @@ fn what_is_built_in_reads() {
         assert!(setting.scenario().cells.len() >= 60, "{}", setting.name);
     }
     assert_eq!(study.select(&["R4".into(), "R1".into()]), Ok(vec![0, 3]));
-    let error = study.select(&["R41".into()]).expect_err("no such claim");
-    let error = error.to_string();
+    let error = study
+        .select(&["R41".into()])
+        .expect_err("no such claim")
+        .to_string();
     assert!(
         error.contains("has no claim `R41`") && error.contains("did you mean"),
         "{error}"
@@ -254,8 +256,9 @@ fn a_live_scenario_must_fit() {
     );
     // An axis may name the same thing in two ways.
     let claim = claim.replace("[fifo]", "[codel]");
-    let text = study(&claim).replace("= \"codel\"", "= [\"codel\", \"codel ecn\"]");
-    let text = text.replace("\"a.toml\"", "\"a.toml\"\nlive = \"live.toml\"");
+    let text = study(&claim)
+        .replace("= \"codel\"", "= [\"codel\", \"codel ecn\"]")
+        .replace("\"a.toml\"", "\"a.toml\"\nlive = \"live.toml\"");
     let live = live(r#"["codel ecn"]"#);
     let files = [
         ("study.toml", &text[..]),
@@ -419,8 +422,8 @@ fn reference_values_that_claims_cannot_use_have_a_line() {
             ),
         ),
         ("a.toml", SCENARIO),
-    ]);
-    let error = error.expect_err("no such file");
+    ])
+    .expect_err("no such file");
     assert!(
         error.contains("study.toml:14:8: reference[1].file: none.csv is not there"),
         "{error}"

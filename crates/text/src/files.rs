@@ -87,8 +87,8 @@ impl Files {
     /// When it cannot be read, or is none.
     pub fn trace(&mut self, path: &str) -> Result<Arc<RateTrace>, BadTrace> {
         self.traces.get(&self.base, path, |shown| {
-            let text = read_text(Path::new(shown), MOST_OF_TRACE);
-            let text = text.map_err(|error| BadTrace::Unreadable(shown.into(), Arc::new(error)))?;
+            let text = read_text(Path::new(shown), MOST_OF_TRACE)
+                .map_err(|error| BadTrace::Unreadable(shown.into(), Arc::new(error)))?;
             trace::parse(&text).map_err(|error| BadTrace::Wrong(shown.into(), error))
         })
     }
@@ -108,7 +108,7 @@ pub fn load_trace(file: &Path) -> Result<Arc<RateTrace>, BadTrace> {
 /// When it cannot be read.
 pub fn named_text(file: &Path) -> Result<(String, String), Problems> {
     let name = file.display().to_string();
-    let text = read_text(file, MOST_BYTES);
-    let text = text.map_err(|error| Problems::alone(&name, error.to_string()))?;
+    let text =
+        read_text(file, MOST_BYTES).map_err(|error| Problems::alone(&name, error.to_string()))?;
     Ok((name, text))
 }

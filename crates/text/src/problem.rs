@@ -300,8 +300,10 @@ impl Problems {
         writeln!(f, "{}", legible(&problem.message))?;
         let margin = line.to_string().len();
         if !text.is_empty() {
-            let start = text.char_indices().nth(column - 1);
-            let start = start.map_or(text.len(), |(byte, _)| byte);
+            let start = text
+                .char_indices()
+                .nth(column - 1)
+                .map_or(text.len(), |(byte, _)| byte);
             let end = start.saturating_add(problem.at.end.saturating_sub(problem.at.start));
             let end = (start..=end.min(text.len())).rfind(|&byte| text.is_char_boundary(byte));
             let shown = Excerpt::new(text, start..end.unwrap_or(start));

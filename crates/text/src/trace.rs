@@ -40,8 +40,9 @@ pub enum TraceError {
 
 /// What is wrong with a line that is no time.
 fn unreadable(line: usize, text: &str) -> TraceError {
-    let words = text.split([',', ';', '\t', ' ']);
-    let words = words.filter(|word| !word.is_empty());
+    let words = text
+        .split([',', ';', '\t', ' '])
+        .filter(|word| !word.is_empty());
     let numbers = words.clone().filter(|word| word.parse::<f64>().is_ok());
     match numbers.count() {
         count if count > 1 && count == words.count() => TraceError::Table(line, text.to_owned()),

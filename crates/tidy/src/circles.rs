@@ -101,8 +101,8 @@ fn imports(files: &Files<'_>, module: &Path, file: &File<'_>) -> BTreeSet<Path> 
     let used = file
         .uses
         .iter()
-        .filter(|(_, name, is_pub)| !(*is_pub && passed_on(name)));
-    let used = used.map(|(path, ..)| path.clone());
+        .filter(|(_, name, is_pub)| !(*is_pub && passed_on(name)))
+        .map(|(path, ..)| path.clone());
     let named = used.chain(paths(&file.code));
     let found = named.filter_map(|path| resolve(files, &absolute(files, module, &path)?, 0));
     found.filter(|found| found != module).collect()

@@ -32,8 +32,10 @@ pub fn scenarios(source: &Source, root: &Path) -> Vec<Finding> {
         return Vec::new();
     }
     let named = |(number, line)| scenario_names(line).map(move |name| (number, name));
-    let missing = source.numbered().flat_map(named);
-    let missing = missing.filter(|(_, name)| !root.join(name).exists());
+    let missing = source
+        .numbered()
+        .flat_map(named)
+        .filter(|(_, name)| !root.join(name).exists());
     let finding = |(number, name)| {
         let problem = format!("names {name}, which does not exist");
         source.finding(number, problem, "name a file of scenarios/, or add it")

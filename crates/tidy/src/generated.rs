@@ -30,8 +30,8 @@ pub fn file(path: &str, wanted: &str) {
 /// # Panics
 /// As [`file()`], and if the document lacks the lines.
 pub fn part(path: &str, name: &str, wanted: &str) {
-    let found = fs::read_to_string(crate::root().join(path));
-    let found = found.unwrap_or_else(|e| panic!("{path}: {e}"));
+    let found =
+        fs::read_to_string(crate::root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
     let whole = with_part(&found, name, wanted).unwrap_or_else(|| {
         panic!("{path}: no lines <!-- {name}: begin --> and <!-- {name}: end -->")
     });

@@ -153,8 +153,8 @@ pub fn sources(root: &Path) -> Vec<Source> {
                     folders.push(path);
                 }
             } else if is_written_by_people(&path, &name) {
-                let text = fs::read_to_string(&path);
-                let text = text.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+                let text =
+                    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
                 let below = path.strip_prefix(root).expect("the walk began at the root");
                 found.push(Source::new(&below.to_string_lossy(), &text));
             }

@@ -13,8 +13,9 @@ const KEYWORDS: usize = 5;
 
 /// What crates lack, from the JSON of `cargo metadata` and the folder of the repository.
 pub fn lacking(metadata: &Value, root: &Path) -> Vec<Finding> {
-    let packages = metadata["packages"].as_array();
-    let packages = packages.expect("cargo metadata has a list");
+    let packages = metadata["packages"]
+        .as_array()
+        .expect("cargo metadata has a list");
     let public = packages.iter().filter(|package| is_public(package));
     let findings = public.flat_map(|package| {
         let mut problems = fields(package);
@@ -29,8 +30,9 @@ pub fn lacking(metadata: &Value, root: &Path) -> Vec<Finding> {
         }
         let path = Path::new(path)
             .strip_prefix(root)
-            .unwrap_or(Path::new(path));
-        let path = path.to_string_lossy().into_owned();
+            .unwrap_or(Path::new(path))
+            .to_string_lossy()
+            .into_owned();
         let finding = move |(problem, instead)| Finding::new(&path, 0, problem, instead);
         problems.into_iter().map(finding).collect::<Vec<_>>()
     });
@@ -80,8 +82,10 @@ fn fields(package: &Value) -> Vec<Problem> {
 /// Dependencies of the workspace's own that a registry could not follow.
 fn dependencies(package: &Value, all: &[Value]) -> Vec<Problem> {
     let list = package["dependencies"].as_array();
-    let own = list.into_iter().flatten();
-    let own = own.filter(|one| !one["path"].is_null() && one["kind"] != "dev");
+    let own = list
+        .into_iter()
+        .flatten()
+        .filter(|one| !one["path"].is_null() && one["kind"] != "dev");
     let problem = |one: &Value| {
         let name = one["name"].as_str().unwrap_or_default();
         let of_name = |package: &&Value| package["name"] == name;

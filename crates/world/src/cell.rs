@@ -140,8 +140,11 @@ impl Cell {
             }
             let before = &self.flows[..index];
             let rank = before.iter().filter(|other| same(flow, other)).count();
-            let others = self.flows.iter().enumerate();
-            let mut others = others.filter(|(_, other)| back(flow, other));
+            let mut others = self
+                .flows
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| back(flow, other));
             others.nth(rank).map(|(other, _)| other)
         };
         self.flows.iter().enumerate().map(of).collect()
@@ -232,8 +235,8 @@ impl Flow {
         let every = self.every.filter(|every| !every.is_zero());
         let more = every
             .into_iter()
-            .flat_map(|every| (1_u64..).map(move |n| every * n));
-        let more = more.take_while(move |&shift| self.start + shift < end);
+            .flat_map(|every| (1_u64..).map(move |n| every * n))
+            .take_while(move |&shift| self.start + shift < end);
         let shifts = std::iter::once(Span::ZERO).chain(more);
         shifts.enumerate().map(|(number, shift)| Self {
             name: match number {

@@ -58,8 +58,10 @@ impl Aggregate {
     /// The aggregate of a run: `results` in the order of the cell's flows.
     pub fn of(cell: &Cell, results: &[(String, FlowResult)]) -> Self {
         let bps = |f: &FlowResult| f.goodput.as_bps() as f64;
-        let elastic = results.iter().enumerate();
-        let elastic = elastic.filter_map(|(index, (_, flow))| flow.elastic.then_some(index));
+        let elastic = results
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (_, flow))| flow.elastic.then_some(index));
         let groups = sharing(cell, &elastic.collect::<Vec<_>>()).into_iter();
         let fairness = groups.filter_map(|group| jain(group.iter().map(|&i| bps(&results[i].1))));
         Self {

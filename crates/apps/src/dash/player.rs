@@ -125,8 +125,10 @@ impl Player {
     /// Which chunk to ask for now, or how long to wait first.
     fn choose(&mut self, now: Time) -> (usize, Span) {
         let manifest = &self.viewing.manifest;
-        let sustained = self.estimate.choose(manifest);
-        let sustained = sustained.unwrap_or_else(|| manifest.fitting(FIRST_BPS));
+        let sustained = self
+            .estimate
+            .choose(manifest)
+            .unwrap_or_else(|| manifest.fitting(FIRST_BPS));
         let Some(bola) = &mut self.bola else {
             return (sustained, Span::ZERO);
         };

@@ -85,9 +85,10 @@ impl<'a> Advice<'a> {
         let is_shaped = |tried: &&Tried| tried.choice.queue.is_some();
         let shaped = || self.all.iter().filter(is_shaped);
         let share = best.choice.share;
-        let next = shaped().filter(|tried| tried.choice.queue != best.choice.queue);
-        let next = next.filter(|tried| best.choice.queue.is_none() || tried.choice.share == share);
-        let next = next.min_by(|a, b| a.p95_ms.total_cmp(&b.p95_ms));
+        let next = shaped()
+            .filter(|tried| tried.choice.queue != best.choice.queue)
+            .filter(|tried| best.choice.queue.is_none() || tried.choice.share == share)
+            .min_by(|a, b| a.p95_ms.total_cmp(&b.p95_ms));
         let of_share = |share: Option<u32>| {
             let same = shaped().filter(|tried| tried.choice.queue == best.choice.queue);
             share.and_then(|share| same.clone().find(|tried| tried.choice.share == share))

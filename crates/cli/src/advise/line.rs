@@ -277,8 +277,8 @@ mod tests {
             let line = line(text);
             let choices = line.choices();
             let text = line.scenario(&choices);
-            let scenario = Scenario::parse("advice", &text, Path::new(""), &Options::default());
-            let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+            let scenario = Scenario::parse("advice", &text, Path::new(""), &Options::default())
+                .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
             assert_eq!(scenario.cells.len(), 3 * choices.len());
         }
         let text = line("50/10").scenario(&line("50/10").choices());

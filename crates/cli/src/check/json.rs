@@ -40,8 +40,10 @@ pub(super) fn claims(study: &Study) -> String {
 }
 
 fn cell(number: usize, cell: &Cell) -> Value {
-    let params = cell.params.iter();
-    let params = params.map(|(field, value)| (field.clone(), Value::from(value.clone())));
+    let params = cell
+        .params
+        .iter()
+        .map(|(field, value)| (field.clone(), Value::from(value.clone())));
     json!({
         "cell": number,
         "seed": cell.seed,

@@ -49,8 +49,10 @@ impl Named {
 
     /// The run that it shows.
     fn find<'a>(&self, results: &'a [RunResult]) -> Option<&'a RunResult> {
-        let world = self.world.as_deref();
-        let world = world.or_else(|| results.first().map(|run| run.world.as_str()))?;
+        let world = self
+            .world
+            .as_deref()
+            .or_else(|| results.first().map(|run| run.world.as_str()))?;
         let mut runs = results.iter().filter(|run| run.world.as_str() == world);
         runs.nth(self.run.checked_sub(1)?)
     }
@@ -127,8 +129,8 @@ fn log(
         text: info.source.clone().unwrap_or_default(),
         base: base.to_owned(),
     };
-    let cell = Scenario::cell(&source, &run.params, run.seed);
-    let cell = cell.map_err(|problems| WrongInput(problems.to_string()))?;
+    let cell = Scenario::cell(&source, &run.params, run.seed)
+        .map_err(|problems| WrongInput(problems.to_string()))?;
     let link = (cell.network.interfaces.iter()).position(|one| one.name == named.link);
     let link = link.ok_or_else(|| wrong("the scenario has no link of this name"))?;
     let mut events = opportunities(&cell, link)?;
@@ -192,8 +194,10 @@ fn opportunities(cell: &Cell, link: usize) -> Result<Vec<Event>, WrongInput> {
                 let list = &trace.opportunities_ms;
                 let period = list.last().copied().unwrap_or(1).max(1);
                 let rounds = (0..).flat_map(|round| list.iter().map(move |ms| round * period + ms));
-                let times = rounds.map(|ms| Time::from_nanos(ms * 1_000_000));
-                let times = times.take_while(|at| *at <= until).filter(|at| *at >= from);
+                let times = rounds
+                    .map(|ms| Time::from_nanos(ms * 1_000_000))
+                    .take_while(|at| *at <= until)
+                    .filter(|at| *at >= from);
                 events.extend(times.map(|at| (at, word.clone())));
             }
         }

@@ -93,8 +93,9 @@ fn outcomes(
     runs: &mut BTreeMap<Key, Finished>,
 ) -> Vec<Outcome<Finished>> {
     let outcome = |cell: &Cell| {
-        let params = std::iter::once(("setting".to_owned(), setting.to_owned()));
-        let params = params.chain(cell.params.iter().cloned()).collect();
+        let params = std::iter::once(("setting".to_owned(), setting.to_owned()))
+            .chain(cell.params.iter().cloned())
+            .collect();
         let found = runs.remove(&(world.clone(), params, cell.seed));
         let mut run = found.ok_or(WorldError::Missing)?;
         run.figures.params.remove(0);

@@ -125,8 +125,9 @@ pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 
 /// Asks the bridge at the socket `control` in a folder: the exit status, and what it said.
 pub fn ctl(dir: &Path, words: &str) -> (Option<i32>, String) {
-    let output = program(&format!("ctl --socket control {words}"), dir).output();
-    let output = output.expect("it starts");
+    let output = program(&format!("ctl --socket control {words}"), dir)
+        .output()
+        .expect("it starts");
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(text).expect("output is text");
     (output.status.code(), text)

@@ -174,8 +174,10 @@ fn fields(words: &str, name: &str, theirs: &Json, ours: &Json) -> Vec<String> {
     match (theirs, ours) {
         (Json::Object(a), Json::Object(b)) => {
             // tc has the peak rate as text alone.
-            let names = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            let names = names.filter(|name| *name != "peakrate");
+            let names = a
+                .keys()
+                .chain(b.keys().filter(|key| !a.contains_key(*key)))
+                .filter(|name| *name != "peakrate");
             let of = |json: &serde_json::Map<_, _>, key: &String| {
                 json.get(key).cloned().unwrap_or_default()
             };

@@ -147,8 +147,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("netem delay 5ms", "dumbbell.qdisc: "),
     ];
     let short = short.map(|(words, says)| (words.to_owned(), says));
-    let cases = long.into_iter().chain(short);
-    let cases = cases.map(|(words, says)| {
+    let cases = long.into_iter().chain(short).map(|(words, says)| {
         let mut case = changed("\"fq_codel\"", &format!("\"{words}\""), "8:");
         says.clone_into(&mut case.says);
         case

@@ -261,8 +261,7 @@ fn redirect(to: &str) -> String {
 
 /// A path from a host, as a line for tc.
 fn delay_or_wire(device: &str, parent: &str, delay: Span) -> String {
-    let delayed = tc::line(device, parent, &Line::new(LineRate::Infinite), delay);
-    let mut delayed = delayed.into_iter();
+    let mut delayed = tc::line(device, parent, &Line::new(LineRate::Infinite), delay).into_iter();
     delayed.next().unwrap_or_else(|| tc::wire(device, parent))
 }
 
@@ -319,8 +318,11 @@ fn told_apart(device: &str, paths: &Paths) -> Vec<String> {
 /// Marks and classes of the flows that have one, at the beginning or end of their way through a
 /// device, and what follows.
 fn labelled(device: &str, way: &str, paths: &Paths, then: &str) -> Vec<String> {
-    let crossings = paths.0.values().flatten();
-    let crossings = crossings.filter(|crossing| crossing.label != Label::default());
+    let crossings = paths
+        .0
+        .values()
+        .flatten()
+        .filter(|crossing| crossing.label != Label::default());
     crossings
         .map(|crossing| {
             let (packets, Label { mark, class }) = (packets_of(crossing), crossing.label);

@@ -395,8 +395,11 @@ pub(super) fn count_losses(frames: u64, lost: u64) -> io::Result<()> {
 /// The thread of the bridge.
 pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
     let mut links = Links::new(run);
-    let opened = run.lab.bridge.enter();
-    let opened = opened.and_then(|()| Bridge::open(config(run, clock)).map_err(io::Error::other));
+    let opened = run
+        .lab
+        .bridge
+        .enter()
+        .and_then(|()| Bridge::open(config(run, clock)).map_err(io::Error::other));
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
     let mut bridge = opened?;

@@ -31,11 +31,15 @@ pub fn jain(came: &BTreeMap<u16, Came>) -> f64 {
 /// what came out, in order, and the rate of all in bit/s from the first second on.
 pub fn flood(link: &Link, flows: u16, rate: u64, length: Duration) -> (BTreeMap<u16, Came>, f64) {
     let right = Raw::new(&link.server, "b0");
-    let sink = link.server.run(|| UdpSocket::bind("10.9.0.2:9"));
-    let sink = sink.expect("a socket");
+    let sink = link
+        .server
+        .run(|| UdpSocket::bind("10.9.0.2:9"))
+        .expect("a socket");
     let socket = |port| {
-        let socket = link.client.run(|| UdpSocket::bind(("10.9.0.1", port)));
-        let socket = socket.expect("a port");
+        let socket = link
+            .client
+            .run(|| UdpSocket::bind(("10.9.0.1", port)))
+            .expect("a port");
         socket.connect("10.9.0.2:9").expect("an address");
         socket
     };

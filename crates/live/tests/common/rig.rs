@@ -341,8 +341,9 @@ impl Raw {
             frame.truncate(usize::try_from(len).ok()?);
             let header = libc::CMSG_FIRSTHDR(&raw const message);
             if !header.is_null() && (*header).cmsg_type == libc::PACKET_AUXDATA {
-                let data = libc::CMSG_DATA(header).cast::<libc::tpacket_auxdata>();
-                let data = data.read_unaligned();
+                let data = libc::CMSG_DATA(header)
+                    .cast::<libc::tpacket_auxdata>()
+                    .read_unaligned();
                 if data.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
                     let tag = [
                         data.tp_vlan_tpid.to_be_bytes(),
@@ -446,8 +447,10 @@ pub fn devices(link: &Link) -> Vec<String> {
         text.lines()
             .map(|line| {
                 let words: Vec<&str> = line.split_whitespace().collect();
-                let master = words.iter().position(|word| *word == "master");
-                let master = master.map_or("", |at| words[at + 1]);
+                let master = words
+                    .iter()
+                    .position(|word| *word == "master")
+                    .map_or("", |at| words[at + 1]);
                 format!("{} {master}", words[1])
             })
             .collect()

@@ -48,8 +48,9 @@ impl Stamped {
             assert!(len >= 0, "a datagram");
             let header = libc::CMSG_FIRSTHDR(&raw const message);
             assert!(!header.is_null(), "with a stamp");
-            let stamp = libc::CMSG_DATA(header).cast::<libc::timespec>();
-            let stamp = stamp.read_unaligned();
+            let stamp = libc::CMSG_DATA(header)
+                .cast::<libc::timespec>()
+                .read_unaligned();
             let last = u32::from_be(from.sin_addr.s_addr).to_be_bytes()[3];
             let nanos = stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec;
             (last, nanos.cast_unsigned())

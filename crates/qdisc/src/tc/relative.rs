@@ -72,8 +72,10 @@ impl LinkPath {
                 ("cake" | "cake_mq", "bandwidth") | ("htb" | "tbf", "rate")
             )
         };
-        let own = words.windows(2).find(shapes);
-        let own = own.and_then(|pair| parse_rate(pair[1].text).ok());
+        let own = words
+            .windows(2)
+            .find(shapes)
+            .and_then(|pair| parse_rate(pair[1].text).ok());
         let rate = match (self.rate, own) {
             (Some(link), Some(own)) => Some(link.min(own)),
             (link, own) => link.or(own),

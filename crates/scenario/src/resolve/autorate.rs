@@ -29,14 +29,16 @@ impl Resolver<'_> {
                 EndWord::From => ([back, link], 1),
             };
             let known = &mut network.following;
-            let at = known.iter().position(|pair| pair.interfaces == interfaces);
-            let at = at.unwrap_or_else(|| {
-                known.push(Following {
-                    interfaces,
-                    params: [None; 2],
+            let at = known
+                .iter()
+                .position(|pair| pair.interfaces == interfaces)
+                .unwrap_or_else(|| {
+                    known.push(Following {
+                        interfaces,
+                        params: [None; 2],
+                    });
+                    known.len() - 1
                 });
-                known.len() - 1
-            });
             known[at].params[way] = Some(autorate.params);
         }
         good

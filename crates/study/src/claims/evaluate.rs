@@ -311,8 +311,9 @@ impl<'a> Evaluator<'a> {
         };
         let run = self.first_run(&reference.place(place));
         let Reference { link, flow, .. } = reference;
-        let spread = run.as_deref();
-        let spread = spread.and_then(|run| reference.figure.spread_of(run, link, flow));
+        let spread = run
+            .as_deref()
+            .and_then(|run| reference.figure.spread_of(run, link, flow));
         spread.map_or_else(Vec::new, |spread| spread.cdf.clone())
     }
 

@@ -98,8 +98,9 @@ fn all() -> impl Iterator<Item = (String, Figure, Shape)> {
         (name, figure(row), row.figure.shape)
     }
     // Those of links in results, and one more.
-    let links = LinkResult::rows().chain([&MARK_RATIO]);
-    let links = links.map(|row| named(row, |row| Figure::Link(row, None)));
+    let links = LinkResult::rows()
+        .chain([&MARK_RATIO])
+        .map(|row| named(row, |row| Figure::Link(row, None)));
     let flows = FlowResult::rows().map(|row| named(row, |row| Figure::Flow(row, None)));
     links
         .chain(flows)

@@ -144,8 +144,10 @@ fn found(text: &str) -> Vec<Finding> {
     let outcomes = Outcomes::from_iter([outcomes]);
     let cells = Cells::new(&cells, &outcomes, 0);
     let check = check(text, &words).unwrap_or_else(|complaint| panic!("{text}: {complaint:?}"));
-    let cases = Evaluator::new(&words, &cells).check(&check).into_iter();
-    let cases = cases.map(|case| case.unwrap_or_else(|missing| panic!("{text}: {missing:?}")));
+    let cases = Evaluator::new(&words, &cells)
+        .check(&check)
+        .into_iter()
+        .map(|case| case.unwrap_or_else(|missing| panic!("{text}: {missing:?}")));
     cases.map(|case| case.finding).collect()
 }
 
@@ -360,8 +362,10 @@ fn a_part_of_the_grid_decides_what_it_can() {
     let cells = Cells::new(&cells, &outcomes, 0);
     let held = |text: &str| -> Vec<Option<bool>> {
         let check = check(text, &words).expect("its words are right");
-        let cases = Evaluator::new(&words, &cells).over_part().check(&check);
-        let cases = cases.into_iter();
+        let cases = Evaluator::new(&words, &cells)
+            .over_part()
+            .check(&check)
+            .into_iter();
         cases
             .map(|case| match case {
                 Ok(case) => Some(case.finding == Finding::Holds),

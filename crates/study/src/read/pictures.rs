@@ -37,12 +37,13 @@ impl Reader {
         let mut found = Vec::new();
         for name in names {
             let (start, rest) = text.split_at(end);
-            let read = claims::quantity(&format!("{start}.{name}{rest}"), &self.words);
-            let read = read.map_err(|mut complaint| {
-                let shift = |at: usize| if at > end { at - name.len() - 1 } else { at };
-                complaint.span = shift(complaint.span.start)..shift(complaint.span.end);
-                complaint
-            });
+            let read = claims::quantity(&format!("{start}.{name}{rest}"), &self.words).map_err(
+                |mut complaint| {
+                    let shift = |at: usize| if at > end { at - name.len() - 1 } else { at };
+                    complaint.span = shift(complaint.span.start)..shift(complaint.span.end);
+                    complaint
+                },
+            );
             found.push(self.understood(read, &written, &fields.path("of"))?);
         }
         found.try_into().ok()
@@ -70,11 +71,14 @@ impl Reader {
             x_label: fields.field("x_label", &mut self.problems)?,
             log: self.log(&fields)?,
         };
-        let around = plan.at.iter().map(|(axis, value)| Binder {
-            axis: *axis,
-            values: vec![*value],
-        });
-        let around = around.chain(plan.panels.iter().chain(&plan.lines).cloned());
+        let around = plan
+            .at
+            .iter()
+            .map(|(axis, value)| Binder {
+                axis: *axis,
+                values: vec![*value],
+            })
+            .chain(plan.panels.iter().chain(&plan.lines).cloned());
         let around: Vec<Binder> = around.collect();
         for (key, binders, expr) in plan.shape.quantities() {
             let binders = [&around[..], &binders].concat();
@@ -267,15 +271,17 @@ impl Reader {
             Some(_) => self.named(fields, "reference")?,
             None => Vec::new(),
         };
-        let found = ys.into_iter().map(|(name, y)| {
-            let reference = references.iter().position(|(other, _)| *other == name);
-            Along {
-                reference: reference.map(|index| references.swap_remove(index).1),
-                name,
-                y,
-            }
-        });
-        let found = found.collect();
+        let found = ys
+            .into_iter()
+            .map(|(name, y)| {
+                let reference = references.iter().position(|(other, _)| *other == name);
+                Along {
+                    reference: reference.map(|index| references.swap_remove(index).1),
+                    name,
+                    y,
+                }
+            })
+            .collect();
         if let (Some((name, _)), Some(entry)) = (references.first(), fields.get("reference")) {
             let message = format!("`y` has no quantity `{name}`");
             self.add(entry.at, &fields.path("reference"), message, None);

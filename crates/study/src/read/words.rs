@@ -67,8 +67,11 @@ impl Reader {
     /// The values that a field takes in the scenarios' sweeps.
     fn swept(&mut self, field: &str, entry: &Entry) -> Vec<AxisValue> {
         let axes = || self.settings.iter().flat_map(|s| &s.scenario().info.axes);
-        let values = axes().filter(|a| a.field == field).flat_map(|a| &a.values);
-        let values = values.collect::<IndexSet<_>>().into_iter();
+        let values = axes()
+            .filter(|a| a.field == field)
+            .flat_map(|a| &a.values)
+            .collect::<IndexSet<_>>()
+            .into_iter();
         let value = |value: &String| AxisValue {
             name: value.clone(),
             params: vec![(field.to_owned(), vec![value.clone()])],
@@ -141,11 +144,16 @@ impl Reader {
         });
         for (at, setting, scenario) in swept {
             for axis in scenario.iter().flat_map(|scenario| &scenario.info.axes) {
-                let first = setting.scenario().info.axes.iter();
-                let first = first.filter(|other| other.field == axis.field);
+                let first = setting
+                    .scenario()
+                    .info
+                    .axes
+                    .iter()
+                    .filter(|other| other.field == axis.field);
                 let named = self.words.axes.iter().flat_map(|axis| &axis.values);
-                let params = named.flat_map(|value| &value.params);
-                let params = params.filter(|(field, _)| *field == axis.field);
+                let params = named
+                    .flat_map(|value| &value.params)
+                    .filter(|(field, _)| *field == axis.field);
                 let known: Vec<&str> = first
                     .flat_map(|axis| &axis.values)
                     .chain(params.flat_map(|(_, values)| values))
@@ -173,8 +181,8 @@ impl Reader {
         let list = <Vec<Node>>::read(&set.node, &path, &mut self.problems);
         let list = list.unwrap_or_default().into_iter();
         let values = list
-            .filter_map(|Node { text, at, .. }| self.value_of(axis, &Written { text, at }, &path));
-        let values = values.collect();
+            .filter_map(|Node { text, at, .. }| self.value_of(axis, &Written { text, at }, &path))
+            .collect();
         self.words.sets.push(Set {
             name: set.key.clone(),
             axis,

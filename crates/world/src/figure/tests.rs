@@ -55,8 +55,9 @@ fn what_is_filled_is_got_back() {
 #[test]
 fn what_follows_from_others_is_a_share_or_nothing() {
     let mut link = LinkResult::default();
-    let row = LinkResult::rows().find(|row| row.figure.key == "drop_ratio");
-    let row = row.expect("links have it");
+    let row = LinkResult::rows()
+        .find(|row| row.figure.key == "drop_ratio")
+        .expect("links have it");
     assert!(row.value(&link, None).is_nan());
     (link.offered_packets, link.dropped_packets) = (4, 1);
     assert!((row.value(&link, None) - 0.25).abs() < 1e-12);
