@@ -1,15 +1,12 @@
 //! Tells the service manager how the bridge fares: the protocol of sd_notify(3), a datagram of
 //! `NAME=value` lines to the socket that it has named. Without one nobody is told.
 
-use crate::Fleet;
 use rustix::time::{ClockId, clock_gettime};
 use std::env;
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 /// How long the manager may take to read what it was told before.
@@ -78,29 +75,15 @@ impl Notify {
     pub(crate) fn stopping(&self) {
         self.tell("STOPPING=1\n");
     }
-}
 
-impl Fleet {
-    /// Tells the manager that all is well, three times as often as it wants to hear it, as long as
-    /// every forwarding thread answers. To the end of the process.
-    ///
-    /// # Errors
-    /// When there can be no thread.
-    pub fn reassure(self: &Arc<Self>) -> io::Result<()> {
-        let Some(limit) = self.notify.watchdog else {
-            return Ok(());
-        };
-        let fleet = Arc::clone(self);
-        let thread = thread::Builder::new().name("reassure".into());
-        let reassure = thread.spawn(move || {
-            loop {
-                if fleet.answers() {
-                    fleet.notify.tell("WATCHDOG=1\n");
-                }
-                thread::sleep(limit / 3);
-            }
-        });
-        reassure.map(drop)
+    /// How often it wants to hear that all is well, if it does.
+    pub(crate) const fn watchdog(&self) -> Option<Duration> {
+        self.watchdog
+    }
+
+    /// All is well.
+    pub(crate) fn well(&self) {
+        self.tell("WATCHDOG=1\n");
     }
 }
 

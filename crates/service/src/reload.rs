@@ -204,7 +204,7 @@ impl Fleet {
             members.remove(index);
         }
         for pair in opened.pairs {
-            let (member, begun) = pair.let_go(self);
+            let (member, begun) = self.let_go(pair);
             let why = begun
                 .err()
                 .map(|why| format!("pair {}: its capture: {why}", member.name));
