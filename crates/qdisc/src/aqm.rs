@@ -104,7 +104,7 @@ pub struct Bound {
 /// A policy that decides drop or mark for one queue (RFC 7567 section 1.2).
 pub trait Aqm: Send + 'static {
     /// What belongs to one queue.
-    type State: Default + Send;
+    type State: Default + Clone + Send;
 
     /// The parameters that a live instance may take ([`Aqm::retune`]). `()` for an AQM without
     /// words of its own.
@@ -206,6 +206,15 @@ pub trait Aqm: Send + 'static {
 
     /// The variables that show how it controls; `state` is that of a single queue.
     fn gauges(&self, _state: Option<&Self::State>, _now: Time, _tell: &mut dyn FnMut(Gauge)) {}
+
+    /// A copy that decides as this one would have, dice included ([`Qdisc::fork`](crate::Qdisc::fork)).
+    /// None, unless it says otherwise.
+    fn fork(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 
     /// What moves its target, where something does.
     fn steering(&self) -> Option<SteerStatus> {

@@ -39,6 +39,7 @@ use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Field, Report, Value, int, micros};
 use crate::shaper::{Pace, TinClock, VirtualClock};
 use crate::spec::Spec;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use autorate::Autorate;
@@ -597,6 +598,13 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
             self.held += u64::from(packet.memory());
             self.tins[index].queue.admit(packet, arrived);
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(self.fork_with(self.clock.fork()?)))
     }
 }
 

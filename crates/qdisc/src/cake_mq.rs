@@ -20,6 +20,7 @@ use crate::report::Report;
 use crate::share::{Share, SharedRate};
 use crate::spec::Spec;
 use crate::tbf::Audit;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
@@ -159,5 +160,20 @@ impl<P: Packet> Qdisc<P> for CakeMq<P> {
             }
             queue.adopt(part, own);
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        let shared = self.queues.first()?.share().shared().fork();
+        let queues = self.queues.iter().map(|queue| queue.fork_onto(&shared));
+        Some(Box::new(Self {
+            params: self.params,
+            queues: queues.collect(),
+            perturbation: self.perturbation,
+            served: self.served,
+            counters: self.counters,
+        }))
     }
 }

@@ -28,6 +28,7 @@ use crate::params::{DualDrop, DualMask, DualOverload, DualPi2Params, StepThresho
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Field, Report, Value, float, int, micros};
 use crate::spec::Spec;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
@@ -440,6 +441,13 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             self.put(packet, is_low, arrived);
         }
         self.memory_most = self.memory_most.max(self.memory);
+    }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(self.clone()))
     }
 }
 

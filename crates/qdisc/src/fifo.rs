@@ -13,6 +13,7 @@ use crate::params::FifoParams;
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::Report;
 use crate::spec::Spec;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -138,5 +139,12 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
             self.backlog.add(packet.len());
             self.queue.push_back((arrived, packet));
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(self.clone()))
     }
 }

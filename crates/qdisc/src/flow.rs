@@ -495,6 +495,35 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
             self.admit(packet, arrived);
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(Self {
+            params: self.params,
+            quantum: self.quantum,
+            buckets: self.buckets,
+            perturbation: self.perturbation,
+            aqm: self.aqm.fork()?,
+            policy: self.policy.clone(),
+            ways: self.ways,
+            table: self.table.clone(),
+            sets: self.sets.clone(),
+            flows: self.flows.clone(),
+            hand: self.hand,
+            slab: self.slab.clone(),
+            new: self.new,
+            old: self.old,
+            debts: self.debts.clone(),
+            fattest: self.fattest.clone(),
+            backlog: self.backlog,
+            memory: self.memory,
+            counters: self.counters,
+            new_flow_count: self.new_flow_count,
+            aimed: self.aimed.clone(),
+        }))
+    }
 }
 
 /// The number of flows and what tells them apart are fixed, because packets are in queues by them,

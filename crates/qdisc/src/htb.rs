@@ -124,4 +124,18 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
         self.counters = counters;
         self.inner.adopt(held, counters);
     }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(Htb {
+            params: self.params,
+            inner: self.inner.fork()?,
+            clock: self.clock,
+            credit: self.credit,
+            full_at: self.full_at,
+            counters: self.counters,
+        }))
+    }
 }

@@ -140,6 +140,15 @@ pub trait Qdisc<P: Packet>: Any + Send {
     /// Takes over, in the order of arrival, what another instance held, and its accounts.
     /// Neither AQM nor limit is asked, so that nothing is lost.
     fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters);
+
+    /// A copy with all that is held. From then on both decide as this one would have, and neither
+    /// knows of the other. None if a part of it cannot be copied ([`Aqm::fork`](crate::Aqm::fork)).
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        None
+    }
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
@@ -157,5 +166,12 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
         adopt(self: &mut Self, held: Vec<(Time, P)>, counters: Counters);
+    }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        (**self).fork()
     }
 }

@@ -74,6 +74,14 @@ impl VirtualClock {
 
 /// What holds CAKE to its rate: a clock of its own, or a share of one that several have.
 pub trait Pace: Send + 'static {
+    /// A copy that goes on as this one would have; none of a part of what others share.
+    fn fork(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Another rate from the next packet on; zero is unlimited.
     fn set_rate(&mut self, rate: Rate);
 
@@ -105,6 +113,10 @@ pub trait Pace: Send + 'static {
 }
 
 impl Pace for VirtualClock {
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn set_rate(&mut self, rate: Rate) {
         Self::set_rate(self, rate);
     }

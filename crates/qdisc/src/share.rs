@@ -66,6 +66,19 @@ impl SharedRate {
         })
     }
 
+    /// A copy: what it has counted, for as many workers.
+    pub(crate) fn fork(&self) -> Arc<Self> {
+        let load = |place: &AtomicU32| AtomicU32::new(place.load(Relaxed));
+        let link = Link::new();
+        link.charge(self.link.due());
+        link.change_need(0, self.link.need());
+        Arc::new(Self {
+            link,
+            workers: self.workers,
+            hosts: self.hosts.iter().map(load).collect(),
+        })
+    }
+
     /// Workers that share it.
     pub const fn workers(&self) -> u32 {
         self.workers
@@ -84,6 +97,14 @@ impl SharedHosts {
         Self {
             shared: Arc::clone(shared),
             first: (2 * tin + direction) * PLACES,
+        }
+    }
+
+    /// The same in another rate.
+    pub(crate) fn onto(&self, shared: &Arc<SharedRate>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            first: self.first,
         }
     }
 
@@ -141,6 +162,26 @@ impl Share {
         };
         share.set_rate(rate);
         share
+    }
+
+    /// What it is a part of.
+    pub(crate) const fn shared(&self) -> &Arc<SharedRate> {
+        &self.shared
+    }
+
+    /// The same part of another rate, which counts its need already.
+    pub(crate) fn fork_onto(&self, shared: &Arc<SharedRate>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            clock: self.clock,
+            need: self.need,
+            told: self.told,
+            turn: self.turn,
+            failsafe: self.failsafe,
+            has_dropped: self.has_dropped,
+            slack: self.slack,
+            mtu: self.mtu,
+        }
     }
 
     fn link_due(&self) -> Time {

@@ -286,4 +286,20 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
             self.queue.push_back((arrived, packet));
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(Self {
+            queue: self.queue.clone(),
+            aqm: self.aqm.fork()?,
+            state: self.state.clone(),
+            limit: self.limit,
+            most: self.most,
+            backlog: self.backlog,
+            counters: self.counters,
+            policy: self.policy.clone(),
+        }))
+    }
 }

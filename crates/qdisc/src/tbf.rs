@@ -298,4 +298,19 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.counters = counters;
         self.inner.adopt(held, counters);
     }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(Tbf {
+            params: self.params,
+            inner: self.inner.fork()?,
+            held: self.held.clone(),
+            rate: self.rate,
+            peak: self.peak,
+            filled: self.filled,
+            counters: self.counters,
+        }))
+    }
 }

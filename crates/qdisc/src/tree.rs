@@ -336,4 +336,21 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
             self.hand_over(leaf, held, now);
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn Qdisc<P>>>
+    where
+        P: Clone,
+    {
+        Some(Box::new(Self {
+            spec: self.spec.clone(),
+            setting: self.setting,
+            name: self.name.clone(),
+            schedule: self.schedule.clone(),
+            leaves: self.leaves.iter().map(Leaf::fork).collect::<Option<_>>()?,
+            idle: self.idle.clone(),
+            outdated: self.outdated.clone(),
+            origin: self.origin.clone(),
+            counters: self.counters,
+        }))
+    }
 }

@@ -66,6 +66,14 @@ impl Control {
             Algorithm::Bbr3 => Self::Bbr3(Box::new(Bbr3::new(config))),
         }
     }
+
+    /// Whether it can be cloned.
+    pub(crate) fn can_fork(&self) -> bool {
+        match self {
+            Self::Own(control) => control.fork().is_some(),
+            _ => true,
+        }
+    }
 }
 
 macro_rules! each {
@@ -82,6 +90,26 @@ macro_rules! each {
             Control::Own($control) => $call,
         }
     };
+}
+
+/// Of a control from outside only where it can be copied: [`Control::can_fork`] is asked first.
+impl Clone for Control {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Reno(control) => Self::Reno(control.clone()),
+            Self::Cubic(control) => Self::Cubic(control.clone()),
+            Self::Vegas(control) => Self::Vegas(control.clone()),
+            Self::Westwood(control) => Self::Westwood(control.clone()),
+            Self::Compound(control) => Self::Compound(control.clone()),
+            Self::Dctcp(control) => Self::Dctcp(control.clone()),
+            Self::Bbr(control) => Self::Bbr(control.clone()),
+            Self::Bbr3(control) => Self::Bbr3(control.clone()),
+            Self::Own(control) => {
+                let copy = control.fork();
+                Self::Own(copy.expect("`Control::can_fork` has been asked"))
+            }
+        }
+    }
 }
 
 impl CongestionControl for Control {

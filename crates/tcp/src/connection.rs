@@ -129,6 +129,16 @@ impl Connection {
         self.sender.control = Control::Own(control);
     }
 
+    /// A copy that goes on as this one would have. None if its congestion control cannot be copied
+    /// ([`CongestionControl::fork`]).
+    pub fn fork(&self) -> Option<Self> {
+        self.sender.control.can_fork().then(|| Self {
+            sender: self.sender.clone(),
+            receiver: self.receiver.clone(),
+            ..*self
+        })
+    }
+
     /// 64 random bits for what the congestion control decides by lot (BBR: when it probes).
     /// Without, connections with the same history decide alike.
     pub fn seed(&mut self, bits: u64) {

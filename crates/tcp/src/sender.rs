@@ -62,7 +62,7 @@ struct Usage {
 /// The sending half of a connection.
 ///
 /// An end that only receives needs no more than what comes before `srtt`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
     /// SND.UNA and SND.NXT.

@@ -316,6 +316,10 @@ impl Aqm for Adth {
     fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
         flows.fields().into()
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl Setpoint for Adth {

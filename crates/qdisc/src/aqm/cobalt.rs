@@ -317,4 +317,8 @@ impl Aqm for Cobalt {
         ]);
         fields
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

@@ -416,6 +416,10 @@ impl Aqm for Codel {
         ]);
         fields
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl Setpoint for Codel {

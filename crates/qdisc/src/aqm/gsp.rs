@@ -284,6 +284,10 @@ impl Aqm for Gsp {
         fields.extend(flows.fields());
         fields
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl Setpoint for Gsp {

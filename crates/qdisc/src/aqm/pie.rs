@@ -500,6 +500,10 @@ impl Aqm for Pie {
             int("memory_used", flows.memory_used),
         ])
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl Setpoint for Pie {

@@ -429,4 +429,8 @@ impl Aqm for Red {
         let own = &self.counters;
         own.prob_mark + own.forced_mark + own.prob_drop + own.forced_drop
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

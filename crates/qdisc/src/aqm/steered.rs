@@ -525,4 +525,25 @@ impl<A: Setpoint> Aqm for Steered<A> {
     fn steering(&self) -> Option<SteerStatus> {
         Some(self.status())
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(Self {
+            aqm: self.aqm.fork()?,
+            params: self.params,
+            initial: self.initial,
+            link: self.link,
+            rate: self.rate,
+            swing: self.swing,
+            squares: self.squares,
+            sent: self.sent,
+            since: self.since,
+            emptied: self.emptied,
+            virtual_queue: self.virtual_queue,
+            decision: self.decision,
+            decided: self.decided,
+            unmet: self.unmet,
+            lowered: self.lowered,
+            raised: self.raised,
+        })
+    }
 }

@@ -35,6 +35,19 @@ impl<P: Packet> Cake<P, Share> {
         cake
     }
 
+    /// A copy that shares another rate instead, in which its part is counted already.
+    pub(crate) fn fork_onto(&self, shared: &Arc<SharedRate>) -> Self
+    where
+        P: Clone,
+    {
+        let mut copy = self.fork_with(self.clock.fork_onto(shared));
+        for (tin, from) in copy.tins.iter_mut().zip(&self.tins) {
+            let policy = tin.queue.policy_mut();
+            policy.share_hosts_as(from.queue.policy(), shared);
+        }
+        copy
+    }
+
     /// Its part of the shared rate.
     pub(crate) const fn share(&self) -> &Share {
         &self.clock
@@ -42,6 +55,30 @@ impl<P: Packet> Cake<P, Share> {
 }
 
 impl<P: Packet, C: Pace> Cake<P, C> {
+    /// A copy with this clock, which counts the loads of hosts for itself.
+    pub(super) fn fork_with(&self, clock: C) -> Self
+    where
+        P: Clone,
+    {
+        Self {
+            params: self.params,
+            mtu: self.mtu,
+            link_header: self.link_header,
+            rate: self.rate,
+            clock,
+            tins: self.tins.clone(),
+            turn: self.turn,
+            served: self.served,
+            held: self.held,
+            memory_limit: self.memory_limit,
+            memory_most: self.memory_most,
+            is_overloaded: self.is_overloaded,
+            sizes: self.sizes,
+            autorate: self.autorate,
+            counters: self.counters,
+        }
+    }
+
     /// When the next packet may leave.
     pub(crate) fn due(&self, now: Time) -> Time {
         let is_sparse = || self.tins[self.first_tin(now)].queue.is_new_next();

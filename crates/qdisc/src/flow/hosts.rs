@@ -13,8 +13,9 @@
 use super::loads::Loads;
 use super::policy::FlowPolicy;
 use super::ways::{WAYS, Way, bits, find};
-use crate::share::SharedHosts;
+use crate::share::{SharedHosts, SharedRate};
 use crate::{AckFilter, FlowParts, Isolation, LinkLayer, Packet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_random::{Stream, mix};
 
@@ -209,6 +210,12 @@ impl HostFair {
         self.sources.shared = Loads::of(sources);
         self.destinations.shared = Loads::of(destinations);
         self.mean_share = Some(u32::from(u16::MAX) << 8);
+    }
+
+    /// As `other` does, in a copy of what that shares.
+    pub(crate) fn share_hosts_as(&mut self, other: &Self, shared: &Arc<SharedRate>) {
+        self.sources.shared = other.sources.shared.onto(shared);
+        self.destinations.shared = other.destinations.shared.onto(shared);
     }
 
     /// What a flow in turn gets of a quantum, in 1/65536: where hosts are shared, the mean of about

@@ -1,7 +1,8 @@
 //! Loads of hosts that have flows in several queues at once.
 
-use crate::share::SharedHosts;
+use crate::share::{SharedHosts, SharedRate};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// What the hosts of one direction of one queue add to the loads; nothing where they are not
@@ -20,6 +21,16 @@ impl Loads {
     pub(super) fn of(hosts: SharedHosts) -> Self {
         let own = Vec::new();
         Self(Some(Box::new(Named { hosts, own })))
+    }
+
+    /// A copy in a copy of what is shared, which counts these loads already.
+    pub(super) fn onto(&self, shared: &Arc<SharedRate>) -> Self {
+        Self(self.0.as_ref().map(|named| {
+            Box::new(Named {
+                hosts: named.hosts.onto(shared),
+                own: named.own.clone(),
+            })
+        }))
     }
 
     /// From now on the number stands for the host with this hash.

@@ -6,7 +6,7 @@ use core::fmt::Debug;
 /// How the flows of a [`FlowQueue`](crate::FlowQueue) are told apart, and how they share.
 ///
 /// The methods without a body of their own are those of RFC 8290, and cost nothing.
-pub trait FlowPolicy: Send + 'static {
+pub trait FlowPolicy: Clone + Send + 'static {
     /// What the policy keeps of a flow.
     type Flow: Default + Clone + Debug + Send;
 

@@ -57,6 +57,22 @@ impl<P: Packet> Leaf<P> {
         self.delay = self.delay - self.delay / LAST + sojourn / LAST;
     }
 
+    /// A copy, if its queue can be copied.
+    pub(super) fn fork(&self) -> Option<Self>
+    where
+        P: Clone,
+    {
+        let queue = match &self.queue {
+            Some(queue) => Some(queue.fork()?),
+            None => None,
+        };
+        Some(Self {
+            queue,
+            past: self.past.clone(),
+            ..*self
+        })
+    }
+
     /// Gives the queue up; it must be empty.
     pub(super) fn give_back(&mut self) {
         debug_assert!(!self.holds(), "packets would be lost");

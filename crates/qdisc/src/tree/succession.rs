@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use sojourn_units::Time;
 
 /// What a tree has in common with the one before it; classes by their numbers in the schedule.
+#[derive(Clone)]
 pub(super) struct Origin {
     before: Arc<TreeSpec>,
     /// Classes of both, here and there, in the order of here: each after the one above it.

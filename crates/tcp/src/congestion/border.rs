@@ -1,6 +1,7 @@
 //! What a sender and its congestion control say to each other.
 
 use crate::rate::RateSample;
+use alloc::boxed::Box;
 use core::fmt::Debug;
 use sojourn_units::{Rate, Span, Time};
 
@@ -155,4 +156,10 @@ pub trait CongestionControl: Debug {
 
     /// Only `used` segments of the window were needed for a timeout (RFC 2861 section 3.2).
     fn on_application_limited(&mut self, used: u32);
+
+    /// A copy that decides as this one would have, for
+    /// [`Connection::fork`](crate::Connection::fork). None, unless it says otherwise.
+    fn fork(&self) -> Option<Box<dyn CongestionControl + Send>> {
+        None
+    }
 }
