@@ -11,7 +11,7 @@ use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
 /// A line's losses, copies, jitter and order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Impairment {
     delay: Span,
     jitter: Span,
@@ -41,7 +41,7 @@ enum State {
 }
 
 /// Draws for chances, of which each may have something of the one before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Draws {
     dice: Stream,
     last: f64,

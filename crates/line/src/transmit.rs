@@ -8,7 +8,7 @@ use crate::{LineRate, RateTrace};
 use sojourn_units::{Span, Time, TxClock};
 
 /// How a link sends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Transmitter {
     /// At once.
     Infinite,
@@ -56,7 +56,7 @@ impl Transmitter {
 /// A mahimahi trace as a transmitter. A packet leaves with the opportunity that carries its last
 /// byte; what is left of that opportunity serves packets that are waiting right then, and
 /// an opportunity that finds nothing is lost.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TraceClock {
     trace: Arc<RateTrace>,
     /// Not part of an IP packet, which is what mahimahi counts.

@@ -15,7 +15,7 @@ use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
 /// All stations of a medium, with its constants.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Access<P> {
     pub(crate) profile: Profile,
     pub(crate) spaces: Spaces,

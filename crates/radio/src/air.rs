@@ -25,7 +25,7 @@ use sojourn_units::{Span, Time};
 const PREAMBLE: f64 = 2.511_886;
 
 /// A medium with its stations.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Air<P> {
     /// Apart from the stations: those that hear a frame are walked while they change.
     neighbours: Neighbours,

@@ -59,7 +59,7 @@ pub trait Outbox<D> {
     fn purge(&mut self, node: u32, neighbour: u32);
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Router<D> {
     number: u32,
     questions: u32,
@@ -101,7 +101,7 @@ enum Due<D> {
 }
 
 /// All nodes' routing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Aodv<D> {
     params: AodvParams,
     routers: Vec<Router<D>>,

@@ -69,7 +69,7 @@ pub(crate) struct Parts {
     pub(crate) payload_from: Time,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Station<P> {
     // What it hears.
     /// The frame that it hears; zero for none. By SINR: the one that it receives.

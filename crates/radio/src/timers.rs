@@ -22,7 +22,7 @@ struct Node {
 }
 
 /// A time for each station; `Time::MAX` for none.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     /// By station.
     groups: Vec<[Time; GROUP]>,
