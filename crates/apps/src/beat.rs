@@ -1,6 +1,7 @@
 //! What all that send by the clock share.
 
 use crate::{App, Datagram, Input, Port};
+use alloc::boxed::Box;
 use sojourn_units::{Span, Time};
 
 /// A row of evenly spaced events.
@@ -96,6 +97,10 @@ impl App for Paced {
             self.messages.send(now, port);
             self.beat.wait(now, port);
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::model::ends;
 use crate::sink::Sink;
 use crate::{App, Ends, Input, Kind, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::Time;
 
@@ -30,6 +31,10 @@ impl App for Bulk {
         if input == Input::Start {
             port.write_forever();
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }
 

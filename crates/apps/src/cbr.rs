@@ -4,6 +4,7 @@ use crate::beat::{Beat, Numbered, Paced};
 use crate::model::{Datagrams, ends, one_way};
 use crate::sink::Sink;
 use crate::{App, Ends, Input, Kind, Model, Port};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -56,7 +57,7 @@ impl Model for Cbr {
 }
 
 /// A source whose gaps vary.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Uneven {
     gaps: Gaps,
     mean: Span,
@@ -101,6 +102,10 @@ impl App for Uneven {
             _ => return,
         }
         port.wake_at(self.due);
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::model::ends;
 use crate::sink::Sink;
 use crate::{App, Ends, Input, Kind, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::Time;
 
@@ -43,6 +44,10 @@ impl App for Writer {
         if self.left == 0 {
             port.close();
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }
 

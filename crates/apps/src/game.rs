@@ -7,6 +7,7 @@ use crate::beat::{Beat, Numbered, Paced};
 use crate::media::Jitter;
 use crate::model::{Datagrams, ends};
 use crate::{App, Ends, Input, Kind, Metric, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -87,6 +88,10 @@ impl App for Gamer {
             port.observe(Metric::LagMs, (now - picture.sent).as_millis_f64());
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 /// The server's end: from the first command on, a picture at every beat, which carries the time
@@ -120,6 +125,10 @@ impl App for GameServer {
             }
             self.beat.wait(now, port);
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -26,6 +26,7 @@ mod media;
 mod metric;
 mod model;
 mod onoff;
+mod outside;
 mod ping;
 mod port;
 mod sink;
@@ -43,6 +44,7 @@ pub use media::{Video, Voip};
 pub use metric::{Gathering, Measure, Metric};
 pub use model::{Datagrams, Ends, Kind, Model, Transport};
 pub use onoff::OnOff;
+pub use outside::Outside;
 pub use ping::Ping;
 pub use port::{App, Datagram, Input, Message, Port};
 pub use steps::Steps;
@@ -52,7 +54,7 @@ pub use wishes::{Wish, Wishes};
 
 use sojourn_random::Stream;
 
-model::models! { Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web, Steps }
+model::models! { Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web, Steps, Outside }
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use crate::beat::Paced;
 use crate::emodel::{Codec, G711, opinion, rating};
 use crate::model::{Datagrams, ends, one_way};
 use crate::{App, Datagram, Ends, Input, Kind, Metric, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -184,6 +185,10 @@ impl App for Listener {
             _ => return,
         }
         port.wake_at(self.due);
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }
 

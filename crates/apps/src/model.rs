@@ -36,6 +36,8 @@ pub struct Kind {
     pub is_call: bool,
     /// Whether the flow takes all bandwidth it can get, so that its share measures fairness.
     pub is_elastic: bool,
+    /// Whether a program around the simulator does what its ends do.
+    pub is_outside: bool,
     /// What its ends measure of themselves, in the order of results.
     pub metrics: &'static [Metric],
 }
@@ -56,6 +58,7 @@ impl Kind {
             has_messages: false,
             is_call: false,
             is_elastic: false,
+            is_outside: false,
             metrics: &[],
         }
     }

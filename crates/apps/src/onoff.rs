@@ -4,6 +4,7 @@ use crate::beat::{Beat, Numbered};
 use crate::model::{Datagrams, ends, one_way};
 use crate::sink::Sink;
 use crate::{App, Ends, Input, Kind, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
 
@@ -68,6 +69,10 @@ impl App for Bursts {
             self.burst_ends = self.beat.due + self.dice.exponential(self.plan.on);
         }
         port.wake_at(self.beat.due);
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }
 

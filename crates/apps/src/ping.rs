@@ -3,6 +3,7 @@
 use crate::beat::Paced;
 use crate::model::{Datagrams, ends};
 use crate::{App, Ends, Input, Kind, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -51,6 +52,10 @@ impl App for Asker {
             _ => self.0.handle(input, now, port),
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
+    }
 }
 
 /// The answering end: sends every datagram back.
@@ -62,6 +67,10 @@ impl App for Echo {
         if let Input::Datagram(request) = input {
             port.send(request);
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }
 

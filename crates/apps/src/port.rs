@@ -1,6 +1,7 @@
 //! The border between a traffic model and the world that runs it.
 
 use crate::{Metric, Wish, Wishes};
+use alloc::boxed::Box;
 use sojourn_units::{Span, Time};
 
 /// A message of an unreliable transport.
@@ -120,6 +121,11 @@ pub trait Port {
 pub trait App {
     /// Tells the app what happened.
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port);
+
+    /// A copy that does from now on what this one would have done. None, unless it says otherwise.
+    fn fork(&self) -> Option<Box<dyn App>> {
+        None
+    }
 
     /// Whether it does anything when it hears of an [`Input::Delivered`]. A world need not tell one
     /// that does not.

@@ -1,6 +1,7 @@
 //! The far end of one-way traffic.
 
 use crate::{App, Input, Port};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// Takes whatever comes and says nothing.
@@ -12,5 +13,9 @@ impl App for Sink {
 
     fn hears_deliveries(&self) -> bool {
         false
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }

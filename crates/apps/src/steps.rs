@@ -3,6 +3,7 @@
 use crate::model::{Datagrams, ends, one_way};
 use crate::sink::Sink;
 use crate::{App, Datagram, Ends, Input, Kind, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
 
@@ -54,7 +55,7 @@ impl Model for Steps {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Source {
     model: Steps,
     dice: Stream,
@@ -99,6 +100,10 @@ impl App for Source {
             self.due + gap
         };
         port.wake_at(self.due);
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::beat::Beat;
 use crate::model::ends;
 use crate::{App, Ends, Input, Kind, Message, Metric, Model, Port, Transport};
+use alloc::boxed::Box;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -58,6 +59,10 @@ impl App for Device {
             self.beat.wait(now, port);
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
+    }
 }
 
 /// The server: measures how old each message is when it has arrived.
@@ -70,6 +75,10 @@ impl App for Collector {
             let age = now - Time::from_nanos(message.tag);
             port.observe(Metric::AgeMs, age.as_millis_f64());
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }
 

@@ -8,6 +8,7 @@
 
 use crate::model::ends;
 use crate::{App, Ends, Input, Kind, Message, Metric, Model, Port, Transport};
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
@@ -177,6 +178,10 @@ impl App for Browser {
             _ => {}
         }
     }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 /// The end that answers: with as many bytes as the request asks for.
@@ -194,6 +199,10 @@ impl App for WebServer {
             let answer = Message::new(message.tag, size.saturating_add(HEAD));
             port.message(connection, answer);
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(*self))
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Wish {
 
 /// What an app has asked for and its world has yet to do. A [`Port`](crate::Port) lends it out;
 /// the world empties it after each [`App::handle`](crate::App::handle).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// By the number of the connection, in the order of asking.
     pub connections: Vec<(u8, Wish)>,

@@ -24,6 +24,7 @@ use super::player::Viewing;
 use super::playout::{Fetched, Playout};
 use super::server::HEAD;
 use crate::{App, Input, Message, Port};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
 
@@ -313,5 +314,9 @@ impl App for Player {
             _ => return,
         }
         self.go_on(now, port);
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -9,6 +9,7 @@ use super::manifest::{ChunkName, Manifest};
 use super::playout::{Fetched, Playout};
 use super::throughput::Estimate;
 use crate::{App, Input, Message, Port};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use sojourn_units::{Span, Time};
 
@@ -224,5 +225,9 @@ impl App for Player {
         }
         self.go_on(now, port);
         self.rest(now, port);
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::manifest::{ChunkName, Manifest};
 use crate::{App, Input, Message, Port};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use sojourn_units::{Span, Time};
 
@@ -81,5 +82,9 @@ impl App for Server {
             }
             _ => {}
         }
+    }
+
+    fn fork(&self) -> Option<Box<dyn App>> {
+        Some(Box::new(self.clone()))
     }
 }
