@@ -9,6 +9,15 @@ pub enum Unfit {
     /// A link's rate follows another one.
     #[error("links with `autorate` are simulated: run this scenario with --world sim")]
     Autorate,
+    /// The ends of a flow are elsewhere.
+    #[error(
+        "flow `{flow}` is of the kind `outside`, whose ends are in a program around the \
+         simulator: see docs/net.md"
+    )]
+    Outside {
+        /// The flow.
+        flow: String,
+    },
     /// Nothing to run over.
     #[error("there is no link between its nodes: give it a [[link]]")]
     NoLink,

@@ -225,6 +225,10 @@ fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     if !network.following.is_empty() {
         return Err(Unfit::Autorate);
     }
+    if let Some(flow) = cell.flows.iter().find(|flow| flow.app.kind().is_outside) {
+        let flow = flow.name.clone();
+        return Err(Unfit::Outside { flow });
+    }
     let dumbbell = is_dumbbell(network);
     let plain = network.nodes.iter().skip(usize::from(dumbbell));
     if plain.into_iter().any(|node| node.nat) {

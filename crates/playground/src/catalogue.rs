@@ -41,7 +41,7 @@ fn needs(kind: &Discipline) -> &'static str {
 fn apps() -> Vec<Value> {
     let offered = Apps::KINDS
         .iter()
-        .filter(|kind| kind.name != "ping" && is_complete(kind));
+        .filter(|kind| kind.name != "ping" && !kind.is_outside && is_complete(kind));
     let shown = offered.map(|kind| {
         json!({
             "name": kind.name,

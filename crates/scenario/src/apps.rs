@@ -10,8 +10,8 @@ use crate::videos::Videos;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::dash::{BOLA_LEAST, Outage, Rule, Viewing};
 use sojourn_apps::{
-    Bulk, Cbr, Dash, Datagram, File, Game, Gaps, Kind, Message, Model, OnOff, Ping, Spec, Steps,
-    Telemetry, Video, Voip, Web,
+    Bulk, Cbr, Dash, Datagram, File, Game, Gaps, Kind, Message, Model, OnOff, Outside, Ping, Spec,
+    Steps, Telemetry, Video, Voip, Web,
 };
 use sojourn_text::{table, words};
 use sojourn_units::{Span, show_span};
@@ -122,6 +122,7 @@ apps! {
     Dash: DashTable,
     Web: WebTable,
     Steps: StepsTable,
+    Outside: OutsideTable,
 }
 
 /// Declares the table of a model with its keys, and the model that it means: none after a
@@ -275,6 +276,16 @@ app! {
             *to = Some((step.at.0, step.factor.0));
         }
         Some(Steps { size: [least, most], rate: table.rate.0, then })
+    }
+}
+
+app! {
+    /// Datagrams of a program around the simulator, over UDP; `sojourn run` has no such program.
+    OutsideTable: Outside {
+    }
+    |table, _place| {
+        let Self {} = table;
+        Some(Outside)
     }
 }
 

@@ -10,6 +10,7 @@ use sojourn_units::{Rate, Time, TxPace};
 const NONE: u32 = u32::MAX;
 
 /// The access links of all hosts.
+#[derive(Clone)]
 pub(crate) struct AccessLinks {
     pace: TxPace,
     /// By direction.
@@ -37,6 +38,7 @@ const UP: usize = 0;
 const DOWN: usize = 1;
 
 /// A packet on an uplink.
+#[derive(Clone)]
 struct Place {
     arrival: Time,
     next: u32,

@@ -12,7 +12,7 @@ pub(crate) struct Arrival {
     pub(crate) packet: Packet,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     /// By the time at which they are handed on.
     waiting: VecDeque<(Time, Arrival)>,

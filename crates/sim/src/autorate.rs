@@ -9,6 +9,7 @@ use sojourn_qdisc::Gauge;
 use sojourn_units::{Rate, Time, Unit};
 use sojourn_world::{Cell, Following, Instance, Transport};
 
+#[derive(Clone)]
 pub(crate) struct Autorates {
     pairs: Vec<([usize; 2], Monitor)>,
     /// By interface: its pairs with its side in each.

@@ -16,6 +16,7 @@ use crate::layout::Layout;
 use crate::medium::Medium;
 use crate::mesh::Mesh;
 use crate::net::Net;
+use crate::outside::Outside;
 use crate::packet::Way;
 use crate::passage::Passage;
 use sojourn_apps::{App, Wishes};
@@ -40,6 +41,21 @@ fn check_algorithms(cell: &Cell) -> Result<(), Unfit> {
     Ok(())
 }
 
+/// Refuses flows from outside over a radio.
+fn check_outside(cell: &Cell) -> Result<(), Unfit> {
+    match outside(cell) {
+        Some(flow) if cell.network.radio().is_some() => Err(Unfit::OutsideRadio { flow }),
+        _ => Ok(()),
+    }
+}
+
+/// The name of the first flow of a cell whose ends are outside.
+pub(crate) fn outside(cell: &Cell) -> Option<String> {
+    let mut flows = cell.flows.iter();
+    let flow = flows.find(|flow| flow.app.kind().is_outside)?;
+    Some(flow.name.clone())
+}
+
 /// Where the sources of each kind begin, of so many each, when all are counted.
 fn numbers(counts: [usize; 6]) -> [u64; 8] {
     let mut numbers = [0; 8];
@@ -55,14 +71,35 @@ fn mesh(cell: &Cell, instances: &[Instance]) -> Option<Box<Mesh>> {
     Some(Box::new(Mesh::new(cell, radio, instances)))
 }
 
+/// The cell's interfaces, with their queues or those of one's own.
+fn interfaces(cell: &Cell, own: &mut dyn Instead) -> Vec<Interface> {
+    let labels = Labels::of(cell);
+    let recorders = link_recorders(cell).into_iter().enumerate();
+    let mut interfaces: Vec<_> = recorders
+        .map(|(index, recorder)| Interface::new(cell, index, &labels, recorder))
+        .collect();
+    for (place, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
+        if let Some(qdisc) = own.queue(interface, place.setting()) {
+            place.qdisc = qdisc;
+        }
+    }
+    interfaces
+}
+
+/// The ends of flows that are outside, if there are any.
+fn ends_outside(instances: &[Instance]) -> Option<Outside> {
+    Outside::of(instances.iter().flat_map(|instance| {
+        let ends = 2 * usize::from(instance.spec.app.connections());
+        std::iter::repeat_n(instance.spec.app.kind().is_outside, ends)
+    }))
+}
+
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
     check_algorithms(cell)?;
+    check_outside(cell)?;
     let instances = cell.instances();
-    let labels = Labels::of(cell);
-    let interfaces: Vec<Interface> = (link_recorders(cell).into_iter().enumerate())
-        .map(|(index, recorder)| Interface::new(cell, index, &labels, recorder))
-        .collect();
+    let interfaces = interfaces(cell, own);
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let ways = 2 * instances.iter().map(connections).sum::<usize>();
     let mesh = mesh(cell, &instances);
@@ -102,6 +139,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
                 mail: VecDeque::new(),
                 access: access.map(|rate| AccessLinks::new(rate, ways)),
                 tapped: None,
+                outside: ends_outside(&instances).map(Box::new),
                 autorates: Autorates::of(cell, &instances).map(Box::new),
             },
             changes: Changes::of(cell),

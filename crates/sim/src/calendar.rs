@@ -96,7 +96,7 @@ impl Source {
 /// scheduling, then source, in the low half. The order is unique, so the source never decides.
 type Key = u128;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     near: Heap,
     far: Heap,
@@ -183,7 +183,7 @@ impl Calendar {
 
 /// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
 /// so that there are no nodes with fewer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Heap {
     keys: Vec<Key>,
     /// How many of them are taken.

@@ -5,7 +5,7 @@ use sojourn_world::{Cell, Change};
 use std::collections::VecDeque;
 
 /// A cell's changes that are still to come, the next one first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Changes(VecDeque<Change>);
 
 impl Changes {

@@ -1,15 +1,20 @@
 //! The event loop of one run.
 
+mod fork;
+mod held;
+mod results;
+
 use crate::calendar::{Owner, Source};
 use crate::forwarding::Next;
 use crate::host::{Endpoint, SimPort, Transport};
 use crate::net::Net;
 use crate::packet::{Body, Packet};
+use crate::tap::Seen;
 use sojourn_apps::{App, Datagram, Input, Message, Wish, Wishes};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::{Received, State};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult, WorldName};
+use sojourn_world::{Control, FlowRecorder, Progress, WorldName};
 use std::ops::ControlFlow;
 
 /// What the simulated world is called in results.
@@ -41,6 +46,17 @@ pub(crate) struct Crowd {
     pub(crate) waiting: usize,
     /// How many there are in all.
     pub(crate) packets: usize,
+}
+
+/// How far a run has been taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// As far as it was to go.
+    Until,
+    /// To this time, when something came to an end that is outside.
+    News(Time),
+    /// To its last event.
+    Over,
 }
 
 /// One run.
@@ -85,24 +101,32 @@ impl Engine {
     /// Breaks off when `progress` says so, or when there are too many packets.
     pub(crate) fn run(&mut self, progress: Progress<'_>) -> Result<(), Stop> {
         self.start();
-        self.advance(Time::MAX, progress)?;
+        self.advance::<false>(Time::MAX, progress)?;
         self.end();
         Ok(())
     }
 
     /// The same until `until`, and whether there is more.
     pub(crate) fn forward(&mut self, until: Time) -> Result<bool, Stop> {
-        self.advance(until, &mut |_| ControlFlow::Continue(()))
+        let to = self.advance::<false>(until, &mut |_| ControlFlow::Continue(()))?;
+        Ok(to != Advance::Over)
     }
 
-    /// Events until `until`, and whether there is more. One loop for all: what an event does is
-    /// compiled into it.
-    fn advance(&mut self, until: Time, progress: Progress<'_>) -> Result<bool, Stop> {
+    /// Events until `until`, or with `NEWS` until something comes to an end that is outside. What
+    /// an event does is compiled into the loop.
+    fn advance<const NEWS: bool>(
+        &mut self,
+        until: Time,
+        progress: Progress<'_>,
+    ) -> Result<Advance, Stop> {
         while let Some((now, source)) = self.due() {
             if now > until {
-                return Ok(true);
+                return Ok(Advance::Until);
             }
             self.step(now, source);
+            if NEWS && self.net.passage.has_news() {
+                return Ok(Advance::News(now));
+            }
             // By events and not by time: a crowded run makes many in little time, and is the one
             // that must be watched.
             if self.events.is_multiple_of(PROGRESS_EVENTS) {
@@ -112,7 +136,7 @@ impl Engine {
                 }
             }
         }
-        Ok(false)
+        Ok(Advance::Over)
     }
 
     /// Refuses to go on with more packets than there is room for.
@@ -132,35 +156,6 @@ impl Engine {
             waiting: waiting(&interface),
             packets,
         }))
-    }
-
-    /// Records what is left when nothing more happens.
-    pub(crate) fn end(&mut self) {
-        self.sample(self.end);
-        let is_udp = |endpoint: &Endpoint| matches!(endpoint.transport, Transport::Udp { .. });
-        if self.endpoints.iter().any(is_udp) {
-            self.count_in_flight();
-        }
-    }
-
-    /// Counts the datagrams that are queued or on the way when nothing more happens.
-    #[cold]
-    fn count_in_flight(&mut self) {
-        if self.reports.is_empty() {
-            self.take_reports();
-        }
-        self.recorders
-            .iter_mut()
-            .for_each(FlowRecorder::count_in_flight);
-        for packet in self.net.empty(self.end + self.drain) {
-            let index = packet.way.back().index();
-            let flow = self.flows.get(index / 2).copied();
-            if let (Body::Datagram { datagram, sent }, Some(flow)) = (packet.body(), flow)
-                && !self.endpoints[index].transport.has_come(datagram)
-            {
-                self.recorders[flow as usize].datagram_in_flight(sent);
-            }
-        }
     }
 
     /// Schedules what is known before the run.
@@ -268,28 +263,16 @@ impl Engine {
         }
     }
 
-    #[cold]
-    fn take_reports(&mut self) {
-        let interfaces = &self.net.passage.interfaces;
-        let reports = interfaces.iter().map(|i| i.qdisc.report(self.end));
-        self.reports = reports.collect();
-        let sent = interfaces
-            .iter()
-            .map(|i| i.qdisc.counters().dequeued.packets);
-        self.bottleneck_packets = sent.max().unwrap_or(0);
-        for (endpoint, &flow) in self.endpoints.iter().step_by(2).zip(&self.flows) {
-            if let Transport::Tcp { connection, .. } = &endpoint.transport {
-                self.recorders[flow as usize].limited(&connection.limits(self.end));
-            }
-        }
-    }
-
     /// Folds an event into the digest (FNV-1a over words, with a rotation).
     #[inline]
     fn fold(&mut self, now: Time, source: Source) {
         let number = self.numbers[source.kind()] + source.index() as u64;
         // The time's low bits change most; moved up, they do not meet those of the number.
-        let word = now.as_nanos().rotate_left(20) ^ number;
+        self.fold_word(now.as_nanos().rotate_left(20) ^ number);
+    }
+
+    #[inline]
+    fn fold_word(&mut self, word: u64) {
         self.digest = (self.digest ^ word)
             .wrapping_mul(0x0100_0000_01b3)
             .rotate_left(29);
@@ -311,7 +294,12 @@ impl Engine {
         pipe.armed = again.unwrap_or(Time::MAX);
         if let Some(packet) = packet {
             match self.net.passage.forwarding.leg(interface, &packet).next {
-                Next::Interface(next) => self.net.offer(next as usize, packet, now),
+                Next::Interface(next) => {
+                    let mut packet = packet;
+                    if packet.token().is_none() || self.net.passage.hop(&mut packet) {
+                        self.net.offer(next as usize, packet, now);
+                    }
+                }
                 Next::Host => self.receive(packet, now),
                 Next::Nowhere => debug_assert!(false, "a packet left its way"),
             }
@@ -321,8 +309,8 @@ impl Engine {
 
     /// A packet has arrived at the end of its way.
     fn receive(&mut self, packet: Packet, now: Time) {
-        if let Some(tapped) = &mut self.net.passage.tapped {
-            tapped.received(&packet, now);
+        if self.net.passage.tapped.is_some() {
+            self.net.passage.show(Seen::Received, &packet, now);
         }
         let index = packet.way.back().index();
         let endpoint = &mut self.endpoints[index];
@@ -344,6 +332,11 @@ impl Engine {
         }
         match (packet.body(), &mut endpoint.transport) {
             (Body::Datagram { datagram, sent }, transport) => {
+                if let Some(token) = packet.token()
+                    && let Some(outside) = &mut self.net.passage.outside
+                {
+                    outside.arrived(token, &packet, sent, now);
+                }
                 // A line that duplicates must not make a flow look faster than it is.
                 if transport.has_come(datagram) {
                     return recorder.datagram_repeated(sent);
@@ -568,40 +561,6 @@ impl Engine {
             self.endpoints[index].armed = deadline;
             let source = Source::of(Owner::Endpoint(index));
             self.net.passage.calendar.push(deadline, source);
-        }
-    }
-
-    /// The results as if nothing more happened.
-    pub(crate) fn so_far(&self, cell: &Cell) -> RunResult {
-        let interfaces = self.net.passage.interfaces.iter();
-        let links = interfaces.map(|i| (i.recorder.clone(), i.qdisc.report(self.end)));
-        let recorders = self.recorders.iter().cloned();
-        RunResult {
-            digest: self.digest,
-            ..RunResult::of(WORLD, cell, links, recorders)
-        }
-    }
-
-    /// The results.
-    pub(crate) fn finish(mut self, cell: &Cell) -> RunResult {
-        if self.reports.is_empty() {
-            self.take_reports();
-        }
-        let mut media = self.net.media.iter().zip(&cell.network.media);
-        let radio = media.find_map(|(medium, spec)| medium.stations(spec));
-        let interfaces = self.net.passage.interfaces.into_iter();
-        let links = interfaces
-            .map(|interface| interface.recorder)
-            .zip(self.reports);
-        RunResult {
-            cost: Cost {
-                events: self.events,
-                bottleneck_packets: self.bottleneck_packets,
-                ..Cost::default()
-            },
-            digest: self.digest,
-            radio,
-            ..RunResult::of(WORLD, cell, links, self.recorders)
         }
     }
 }

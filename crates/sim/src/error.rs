@@ -31,6 +31,21 @@ pub enum Unfit {
         /// What it wants.
         name: &'static str,
     },
+    /// Nobody is there to do what the ends of a flow do.
+    #[error(
+        "flow `{flow}` is of the kind `outside`, whose ends are in a program around the \
+         simulator: see docs/net.md"
+    )]
+    Outside {
+        /// The flow.
+        flow: String,
+    },
+    /// A flow from outside goes over a radio.
+    #[error("flow `{flow}` is of the kind `outside`, which needs a network without radios")]
+    OutsideRadio {
+        /// The flow.
+        flow: String,
+    },
     /// There is too much of something.
     #[error(
         "the simulator holds up to {MAX_OWNERS} links, delays and endpoints; this cell has {flows} \
@@ -58,6 +73,29 @@ pub enum Unfit {
         link: String,
         /// How many wait there.
         waiting: usize,
+    },
+}
+
+/// What of a run cannot be copied, so that [`Run::fork`](crate::Run::fork) yields none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoFork {
+    /// The queue of an interface, from outside: its `Qdisc::fork` yields none.
+    #[error("the queue of `{interface}` cannot be copied: its AQM lacks `fork`")]
+    Queue {
+        /// The interface.
+        interface: String,
+    },
+    /// A flow's congestion control, from outside: its `CongestionControl::fork` yields none.
+    #[error("the congestion control of flow `{flow}` cannot be copied: it lacks `fork`")]
+    Control {
+        /// The flow.
+        flow: String,
+    },
+    /// A flow's application.
+    #[error("the application of flow `{flow}` cannot be copied: it lacks `fork`")]
+    App {
+        /// The flow.
+        flow: String,
     },
 }
 

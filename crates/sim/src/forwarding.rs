@@ -7,7 +7,7 @@ use crate::packet::{Packet, Way};
 use std::collections::BTreeMap;
 
 /// Who decides where packets go.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Forwarding {
     /// Every direction has its way for the whole run.
     Table(Table),
@@ -91,7 +91,7 @@ impl Route {
 }
 
 /// The routes of all directions. Thousands of flows share a few, which stay in the cache.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     interfaces: usize,
     /// By direction.

@@ -36,6 +36,24 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
+    fn fork(&self) -> Option<Self> {
+        Some(match self {
+            Self::Tcp {
+                stamped,
+                header,
+                connection,
+            } => Self::Tcp {
+                stamped: *stamped,
+                header: *header,
+                connection: connection.fork()?,
+            },
+            Self::Udp { header, received } => Self::Udp {
+                header: *header,
+                received: received.clone(),
+            },
+        })
+    }
+
     /// Whether a datagram has come before.
     pub(crate) fn has_come(&mut self, datagram: Datagram) -> bool {
         match self {
@@ -146,6 +164,15 @@ impl Endpoint {
             rest: 0,
             mail: VecDeque::new(),
         }
+    }
+
+    /// A copy, if its congestion control can be copied.
+    pub(crate) fn fork(&self) -> Option<Self> {
+        Some(Self {
+            transport: self.transport.fork()?,
+            mail: self.mail.clone(),
+            ..*self
+        })
     }
 
     /// Whether it is the flow's first end, whose sending the flow's figures describe.

@@ -1,6 +1,7 @@
 //! An interface: a queue before a medium, which asks it for packets.
 
 use crate::label::{Labelling, Labels};
+use crate::outside::Token;
 use crate::packet::Packet;
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
@@ -25,17 +26,21 @@ pub(crate) struct Interface {
     name: String,
     /// What its queue is built with, but for the name.
     setting: Setting<'static>,
+    /// Datagrams from outside that its queue has dropped since that was asked.
+    lost: Vec<Token>,
 }
 
 /// Tells the recorder of drops and marks.
 struct Watch<'a> {
     recorder: &'a mut LinkRecorder,
+    lost: &'a mut Vec<Token>,
     now: Time,
 }
 
 impl Outlet<Packet> for Watch<'_> {
-    fn dropped(&mut self, _packet: Packet, _reason: DropReason) {
+    fn dropped(&mut self, packet: Packet, _reason: DropReason) {
         self.recorder.dropped(self.now);
+        self.lost.extend(packet.token());
     }
 
     fn marked(&mut self, _packet: &Packet) {
@@ -77,7 +82,26 @@ impl Interface {
                 .map(|_| VecDeque::new()),
             name,
             setting,
+            lost: Vec::new(),
         }
+    }
+
+    /// A copy, if its queue can be copied.
+    pub(crate) fn fork(&self) -> Option<Self> {
+        Some(Self {
+            qdisc: self.qdisc.fork()?,
+            routing: self.routing.clone(),
+            medium: self.medium,
+            recorder: self.recorder.clone(),
+            name: self.name.clone(),
+            setting: self.setting,
+            lost: self.lost.clone(),
+        })
+    }
+
+    /// Tells which datagrams from outside its queue has dropped.
+    pub(crate) fn lost(&mut self) -> impl Iterator<Item = Token> {
+        self.lost.drain(..)
     }
 
     /// What its queue is built with.
@@ -109,8 +133,12 @@ impl Interface {
     #[inline]
     pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
         self.recorder.offered(now, packet.len());
-        let recorder = &mut self.recorder;
-        let mut watch = Watch { recorder, now };
+        let (recorder, lost) = (&mut self.recorder, &mut self.lost);
+        let mut watch = Watch {
+            recorder,
+            lost,
+            now,
+        };
         self.qdisc.enqueue(packet, now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
     }
@@ -127,8 +155,12 @@ impl Interface {
         {
             return Taken::Packet(packet, now);
         }
-        let recorder = &mut self.recorder;
-        let mut watch = Watch { recorder, now };
+        let (recorder, lost) = (&mut self.recorder, &mut self.lost);
+        let mut watch = Watch {
+            recorder,
+            lost,
+            now,
+        };
         let dequeued = self.qdisc.dequeue(now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
         match dequeued {

@@ -219,6 +219,15 @@ impl Qdisc<Packet> for Labelling {
         Ok(())
     }
 
+    fn fork(&self) -> Option<Box<dyn Qdisc<Packet>>> {
+        Some(Box::new(Self {
+            labels: self.labels.clone(),
+            queue: self.queue.fork()?,
+            setting: self.setting,
+            name: self.name.clone(),
+        }))
+    }
+
     fn drain(&mut self) -> Vec<(Time, Packet)> {
         let held = self.queue.drain().into_iter();
         held.map(|(arrived, packet)| (arrived, packet.packet))

@@ -31,6 +31,7 @@ mod layout;
 mod medium;
 mod mesh;
 mod net;
+mod outside;
 mod packet;
 mod passage;
 mod pipe;
@@ -39,10 +40,11 @@ mod run;
 mod tap;
 mod wire;
 
-pub use error::Unfit;
+pub use error::{NoFork, Unfit};
 pub use instead::Instead;
+pub use outside::{Arrival, Datagram, End};
 pub use packet::Packet;
-pub use run::Run;
+pub use run::{Run, Turn};
 
 use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError, WorldName};
 
@@ -65,16 +67,18 @@ impl Sim {
         progress: Progress<'_>,
         own: &mut dyn Instead,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell, own).map_err(WorldError::unfit)?;
-        let interfaces = &mut engine.net.passage.interfaces;
-        for (place, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
-            if let Some(qdisc) = own.queue(interface, place.setting()) {
-                place.qdisc = qdisc;
-            }
-        }
+        let mut engine = whole(cell, own)?;
         engine.run(progress).map_err(|stop| stop.told(cell))?;
         Ok(engine.finish(cell))
     }
+}
+
+/// The engine of a cell whose run is left to itself, so that no flow may be from outside.
+fn whole(cell: &Cell, own: &mut dyn Instead) -> Result<engine::Engine, WorldError> {
+    if let Some(flow) = build::outside(cell) {
+        return Err(WorldError::unfit(Unfit::Outside { flow }));
+    }
+    build::engine(cell, own).map_err(WorldError::unfit)
 }
 
 impl World for Sim {
@@ -90,7 +94,7 @@ impl World for Sim {
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell, &mut ()).map_err(WorldError::unfit)?;
+        let mut engine = whole(cell, &mut ())?;
         if !taps.is_empty() {
             engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
         }

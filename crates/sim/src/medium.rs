@@ -13,6 +13,7 @@ use crate::wire::{Ends, Wire};
 use sojourn_units::Time;
 use sojourn_world::{Cell, LineChange, Medium as Spec, Place, Stations};
 
+#[derive(Clone)]
 pub(crate) enum Medium {
     Wire(Wire),
     Radio(Box<Radio>),

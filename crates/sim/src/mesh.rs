@@ -39,7 +39,7 @@ pub(crate) enum Arrived {
 }
 
 /// Where packets go over a radio.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Mesh {
     /// By way: the station where it ends.
     targets: Vec<u32>,
@@ -55,7 +55,7 @@ pub(crate) struct Mesh {
     pub(crate) armed: Time,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Routes {
     /// By target: the next station from each; none where there is no way.
     Static(BTreeMap<u32, Vec<Option<u32>>>),

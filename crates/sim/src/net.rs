@@ -5,11 +5,13 @@ use crate::arrivals::Arrival;
 use crate::calendar::{Owner, Source};
 use crate::change::Changes;
 use crate::forwarding::Forwarding;
+use crate::interface::Interface;
 use crate::medium::Medium;
 use crate::mesh::{Arrived, Mail};
 use crate::packet::{Packet, Way};
 use crate::passage::Passage;
 use crate::pipe::Pipe;
+use crate::tap::Seen;
 use sojourn_radio::Lost;
 use sojourn_units::Time;
 use sojourn_world::{LineRate, RadioEvent};
@@ -21,11 +23,40 @@ pub(crate) struct Net {
 }
 
 impl Net {
+    /// A copy without taps. An error is the index of the interface whose queue cannot be copied.
+    pub(crate) fn fork(&self) -> Result<Self, usize> {
+        Ok(Self {
+            media: self.media.clone(),
+            passage: self.passage.fork()?,
+            changes: self.changes.clone(),
+        })
+    }
+
+    /// Sends a datagram of a program around the simulator.
+    pub(crate) fn emit_from_outside(
+        &mut self,
+        mut packet: Packet,
+        (payload, ttl): (Vec<u8>, u8),
+        now: Time,
+    ) {
+        let passage = &mut self.passage;
+        let Some(outside) = &mut passage.outside else {
+            return;
+        };
+        if outside.is_full() {
+            for token in passage.interfaces.iter_mut().flat_map(Interface::lost) {
+                outside.lost(token);
+            }
+        }
+        packet = packet.of_outside(outside.keep(payload), ttl);
+        self.emit(packet, now);
+    }
+
     /// Sends a packet on its way: over the host's access link, or straight to the first queue.
     pub(crate) fn emit(&mut self, packet: Packet, now: Time) {
         let passage = &mut self.passage;
-        if let Some(tapped) = &mut passage.tapped {
-            tapped.emitted(&packet, now);
+        if passage.tapped.is_some() {
+            passage.show(Seen::Emitted, &packet, now);
         }
         let way = packet.way;
         if let Forwarding::Mesh(mesh) = &mut passage.forwarding {
@@ -71,8 +102,8 @@ impl Net {
     /// Offers a packet to an interface, whose medium may start it.
     pub(crate) fn offer(&mut self, index: usize, packet: Packet, now: Time) {
         let passage = &mut self.passage;
-        if let Some(tapped) = &mut passage.tapped {
-            tapped.offered(index, &packet, now);
+        if passage.tapped.is_some() {
+            passage.show(Seen::Offered(index), &packet, now);
         }
         if let Some(autorates) = &mut passage.autorates {
             autorates.offered(index, &packet, now);

@@ -2,6 +2,7 @@
 //!
 //! Not here: hosts, marks and classes, which few queues ask for (see `label`).
 
+use crate::outside::Token;
 use sojourn_apps::Datagram;
 use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket, truesize};
 use sojourn_radio::ArpMessage;
@@ -11,7 +12,7 @@ use sojourn_units::Time;
 
 /// One direction of a connection, counted over all flows: `2 · connection` from the flow's first
 /// end, `2 · connection + 1` back. Most flows have one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Way(pub(crate) u32);
 
 impl Way {
@@ -112,6 +113,35 @@ impl Packet {
             tos,
             kind: DATAGRAM,
         }
+    }
+
+    /// With a datagram of a program around the simulator, whose bytes are kept under `token`.
+    pub(crate) fn of_outside(mut self, token: Token, ttl: u8) -> Self {
+        self.fields.sack[0] = SackBlock {
+            start: token.0,
+            end: ttl.into(),
+        };
+        self
+    }
+
+    /// Where the bytes of a datagram are kept that a program around the simulator has sent; none of
+    /// other packets.
+    #[inline]
+    pub(crate) fn token(&self) -> Option<Token> {
+        let token = self.fields.sack[0].start;
+        (self.kind() == DATAGRAM && token > 0).then_some(Token(token))
+    }
+
+    /// The TTL of such a datagram.
+    pub(crate) fn ttl(&self) -> u8 {
+        self.fields.sack[0].end as u8
+    }
+
+    /// A node hands such a datagram on. Returns whether its TTL lets it.
+    pub(crate) fn hop(&mut self) -> bool {
+        let ttl = &mut self.fields.sack[0].end;
+        *ttl = ttl.saturating_sub(1);
+        *ttl > 0
     }
 
     /// With a message of the routing protocol to a station, or to all.

@@ -7,9 +7,10 @@ use crate::calendar::{Calendar, Owner, Source};
 use crate::forwarding::{Forwarding, Leg, Next};
 use crate::interface::Interface;
 use crate::mesh::Mail;
+use crate::outside::Outside;
 use crate::packet::Packet;
 use crate::pipe::Pipe;
-use crate::tap::Tapped;
+use crate::tap::{Seen, Tapped};
 use sojourn_units::Time;
 use std::collections::VecDeque;
 
@@ -27,6 +28,8 @@ pub(crate) struct Passage {
     pub(crate) mail: VecDeque<Mail>,
     /// Who wants to see packets; seldom anybody.
     pub(crate) tapped: Option<Box<Tapped>>,
+    /// Ends of flows that are outside; seldom any.
+    pub(crate) outside: Option<Box<Outside>>,
     /// Rates that follow their links.
     pub(crate) autorates: Option<Box<Autorates>>,
 }
@@ -36,6 +39,54 @@ impl Passage {
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
         self.arrivals.any_due() || !self.mail.is_empty()
+    }
+
+    /// A copy without taps. An error is the index of the interface whose queue cannot be copied.
+    pub(crate) fn fork(&self) -> Result<Self, usize> {
+        let interfaces = self.interfaces.iter().enumerate();
+        Ok(Self {
+            calendar: self.calendar.clone(),
+            interfaces: interfaces
+                .map(|(index, interface)| interface.fork().ok_or(index))
+                .collect::<Result<_, _>>()?,
+            pipes: self.pipes.clone(),
+            forwarding: self.forwarding.clone(),
+            access: self.access.clone(),
+            arrivals: self.arrivals.clone(),
+            mail: self.mail.clone(),
+            tapped: None,
+            outside: self.outside.clone(),
+            autorates: self.autorates.clone(),
+        })
+    }
+
+    /// Whether something has come to an end that is outside.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        let outside = self.outside.as_ref();
+        outside.is_some_and(|outside| outside.has_news())
+    }
+
+    /// A node hands a datagram from outside on, if its TTL lets it.
+    #[cold]
+    pub(crate) fn hop(&mut self, packet: &mut Packet) -> bool {
+        let passes = packet.hop();
+        if let (false, Some(token), Some(outside)) = (passes, packet.token(), &mut self.outside) {
+            outside.lost(token);
+        }
+        passes
+    }
+
+    /// Shows a packet to taps.
+    #[cold]
+    pub(crate) fn show(&mut self, seen: Seen, packet: &Packet, now: Time) {
+        let payload = match (&self.outside, packet.token()) {
+            (Some(outside), Some(token)) => outside.payload(token),
+            _ => None,
+        };
+        if let Some(tapped) = &mut self.tapped {
+            tapped.show(seen, packet, payload, now);
+        }
     }
 
     /// Packets in queues and under way; a radio's few are left out.

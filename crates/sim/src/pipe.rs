@@ -5,7 +5,7 @@ use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Packets in flight.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     /// Index of the interface that it is behind.
     pub(crate) interface: u32,

@@ -9,6 +9,7 @@ use crate::calendar::{Owner, Source};
 use crate::interface::Taken;
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
+use crate::tap::Seen;
 use sojourn_qdisc::Packet as _;
 use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile, Upper};
 use sojourn_random::Stream;
@@ -16,6 +17,7 @@ use sojourn_units::Time;
 use sojourn_world::{Cell, Hop, Radio as Spec, RadioEvent, Stations};
 use std::collections::VecDeque;
 
+#[derive(Clone)]
 pub(crate) struct Radio {
     air: Air<Packet>,
     profile: Profile,
@@ -130,8 +132,8 @@ impl Above<'_> {
             && let Taken::Packet(packet, since) = self.passage.interfaces[station].take(now)
         {
             waiting.push_back((packet, since));
-            if let Some(tapped) = &mut self.passage.tapped {
-                tapped.dequeued(station, &packet, now);
+            if self.passage.tapped.is_some() {
+                self.passage.show(Seen::Dequeued(station), &packet, now);
             }
         }
     }
@@ -182,10 +184,8 @@ impl Upper for Above<'_> {
                     Addressee::Station(to) => Some(to),
                     Addressee::All => None,
                 };
-                if self.depth == 0
-                    && let Some(tapped) = &mut self.passage.tapped
-                {
-                    tapped.dequeued(index, &packet, now);
+                if self.depth == 0 && self.passage.tapped.is_some() {
+                    self.passage.show(Seen::Dequeued(index), &packet, now);
                 }
                 self.passage.interfaces[index].recorder.radio_begins(since);
                 self.fill(index, now);

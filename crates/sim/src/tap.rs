@@ -89,28 +89,6 @@ impl Tapped {
         }
     }
 
-    /// A packet leaves its host.
-    pub(crate) fn emitted(&mut self, packet: &Packet, now: Time) {
-        let node = self.way(packet.way).from;
-        self.show(TapPoint::Node(node), true, packet, now);
-    }
-
-    /// A packet reaches its host.
-    pub(crate) fn received(&mut self, packet: &Packet, now: Time) {
-        let node = self.way(packet.way).to;
-        self.show(TapPoint::Node(node), false, packet, now);
-    }
-
-    /// A packet is offered to a link's queue.
-    pub(crate) fn offered(&mut self, link: usize, packet: &Packet, now: Time) {
-        self.show(TapPoint::Offered(link), false, packet, now);
-    }
-
-    /// A packet leaves a link's queue.
-    pub(crate) fn dequeued(&mut self, link: usize, packet: &Packet, now: Time) {
-        self.show(TapPoint::Dequeued(link), true, packet, now);
-    }
-
     /// A station sends a frame, or has received it with a share of the power sent.
     pub(crate) fn on_air(
         &mut self,
@@ -134,7 +112,7 @@ impl Tapped {
                 let message = Message::from_words(&words);
                 dot11::aodv(&mut out, &message, [Some(frame.from), frame.to], nodes);
             } else {
-                dot11::ip(&mut out, &self.way(packet.way).headers(packet));
+                dot11::ip(&mut out, &self.way(packet.way).headers(packet, false));
             }
         }
         let len = out.len() as u32;
@@ -149,11 +127,18 @@ impl Tapped {
         &self.ways[way.index()]
     }
 
-    fn show(&mut self, point: TapPoint, outgoing: bool, packet: &Packet, now: Time) {
+    /// A packet is seen somewhere; `payload` are the bytes of a datagram from outside.
+    pub(crate) fn show(&mut self, seen: Seen, packet: &Packet, payload: Option<&[u8]>, now: Time) {
+        let (point, outgoing) = match seen {
+            Seen::Emitted => (TapPoint::Node(self.way(packet.way).from), true),
+            Seen::Received => (TapPoint::Node(self.way(packet.way).to), false),
+            Seen::Offered(link) => (TapPoint::Offered(link), false),
+            Seen::Dequeued(link) => (TapPoint::Dequeued(link), true),
+        };
         if packet.told_to().is_some() || !self.taps.points.iter().any(|(at, _)| *at == point) {
             return;
         }
-        let headers = self.way(packet.way).headers(packet);
+        let headers = self.way(packet.way).headers(packet, payload.is_some());
         let skip = if self.ethernet { 0 } else { ETHERNET };
         let len = headers.frame_len() - skip;
         debug_assert!(
@@ -163,11 +148,25 @@ impl Tapped {
         );
         self.frame.clear();
         self.frame.extend(&headers.bytes()[skip..]);
+        self.frame.extend(payload.unwrap_or_default());
         self.frame.resize(len.min(self.taps.snap_len), 0);
         for (_, tap) in self.taps.points.iter_mut().filter(|(at, _)| *at == point) {
             tap.frame(now, outgoing, &self.frame, len as u32);
         }
     }
+}
+
+/// Where a packet is seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Seen {
+    /// It leaves its host.
+    Emitted,
+    /// It reaches its host.
+    Received,
+    /// It is offered to an interface's queue.
+    Offered(usize),
+    /// It leaves an interface's queue.
+    Dequeued(usize),
 }
 
 /// A host's addresses: of two nodes those of the live world's lab, otherwise 256 for each node.
@@ -190,13 +189,16 @@ impl Host {
 }
 
 impl WayFacts {
-    fn headers(&self, packet: &Packet) -> Headers {
+    /// The headers of a packet, and with them the number and times with which the model's datagrams
+    /// begin; `is_bare` for one that begins with bytes of its own.
+    fn headers(&self, packet: &Packet, is_bare: bool) -> Headers {
         let envelope = Envelope {
             tos: packet.tos,
             identification: packet.identity() as u16,
             ..self.envelope
         };
         match packet.body() {
+            Body::Datagram { datagram, .. } if is_bare => envelope.udp(&[], datagram.len),
             Body::Datagram { datagram, sent } => {
                 let mut prefix = [0; 20];
                 prefix[..4].copy_from_slice(&datagram.number.to_be_bytes());

@@ -9,9 +9,11 @@ use crate::interface::Taken;
 use crate::packet::Packet;
 use crate::passage::Passage;
 use crate::pipe::Pipe;
+use crate::tap::Seen;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Change, Fate, Impairment, Line, LineChange, Transmitter};
 
+#[derive(Clone)]
 pub(crate) struct Wire {
     ends: Ends,
     transmitter: Transmitter,
@@ -117,8 +119,8 @@ impl Wire {
     /// pipe.
     fn launch(&mut self, packet: Packet, passage: &mut Passage, now: Time) {
         let index = self.ends.interface as usize;
-        if let Some(tapped) = &mut passage.tapped {
-            tapped.dequeued(index, &packet, now);
+        if passage.tapped.is_some() {
+            passage.show(Seen::Dequeued(index), &packet, now);
         }
         if let Some(autorates) = &mut passage.autorates {
             autorates.sent(index, &packet, self.free_at);
@@ -162,6 +164,13 @@ fn launch_again(
     now: Time,
 ) {
     passage.interfaces[index].recorder.launched(now, fate);
+    if let (Some(token), Some(outside)) = (packet.token(), &mut passage.outside) {
+        match fate.arrivals.iter().flatten().count() {
+            0 => outside.lost(token),
+            1 => {}
+            _ => outside.copied(token),
+        }
+    }
     for arrival in fate.arrivals.into_iter().flatten() {
         passage.fly(leg, arrival, packet);
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::build;
 use sojourn_apps::{Bulk, Cbr, Gaps, Ping, Spec as AppSpec};
 use sojourn_tcp::Config;
-use sojourn_world::{Change, Flow, Line, LineRate, Network, Transport as Carrier};
+use sojourn_world::{Cell, Change, Flow, Line, LineRate, Network, RunResult, Transport as Carrier};
 use std::ops::ControlFlow;
 
 /// What two runs of a cell do differently.

@@ -1,0 +1,65 @@
+//! What a program does to a run that it holds.
+
+use super::{Advance, Engine, PROGRESS_EVENTS, Stop};
+use crate::calendar::{Owner, Source};
+use crate::host::Transport;
+use crate::outside::{Datagram as FromOutside, End};
+use sojourn_apps::Datagram;
+use sojourn_tcp::Connection;
+use sojourn_units::Time;
+use std::ops::ControlFlow;
+
+impl Engine {
+    /// The next event, if there is one.
+    pub(crate) fn forward_by_one(&mut self) -> Result<(), Stop> {
+        if let Some((now, source)) = self.due() {
+            self.step(now, source);
+            if self.events.is_multiple_of(PROGRESS_EVENTS) {
+                self.look_around(now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same until something comes to an end that is outside, if that is earlier.
+    pub(crate) fn forward_to_news(&mut self, until: Time) -> Result<Advance, Stop> {
+        self.advance::<true>(until, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// TCP at the first ends of connections, each with the index of its flow.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = (usize, &Connection)> {
+        let firsts = self.endpoints.iter().step_by(2).zip(&self.flows);
+        firsts.filter_map(|(endpoint, flow)| match &endpoint.transport {
+            Transport::Tcp { connection, .. } => Some((*flow as usize, connection)),
+            Transport::Udp { .. } => None,
+        })
+    }
+
+    /// Sends a datagram from an end that is outside, unless the run is over.
+    pub(crate) fn send_from_outside(&mut self, end: End, datagram: FromOutside, now: Time) {
+        let (way, index) = (end.0, end.0.index());
+        let Some(outside) = &mut self.net.passage.outside else {
+            return;
+        };
+        if now >= self.end {
+            return;
+        }
+        let FromOutside { payload, ecn, ttl } = datagram;
+        let model = Datagram {
+            number: outside.number(way),
+            len: payload.len() as u16,
+            sent: now,
+        };
+        let recorder = &mut self.recorders[self.flows[index / 2] as usize];
+        if way.is_forth() {
+            recorder.sent(now, 1, 0);
+        }
+        recorder.datagram_sent(now);
+        let mut packet = self.endpoints[index].datagram(model, now);
+        packet.tos |= ecn as u8;
+        // Its size and ECN field too: two programs that part differ here first.
+        self.fold(now, Source::of(Owner::Endpoint(index)));
+        self.fold_word(u64::from(packet.len) << 8 | u64::from(packet.tos));
+        self.net.emit_from_outside(packet, (payload, ttl), now);
+    }
+}
