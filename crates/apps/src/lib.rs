@@ -54,7 +54,9 @@ pub use wishes::{Wish, Wishes};
 
 use sojourn_random::Stream;
 
-model::models! { Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web, Steps, Outside }
+model::models! {
+    Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web, Steps, Outside
+}
 
 #[cfg(test)]
 mod tests;

@@ -207,8 +207,8 @@ pub trait Aqm: Send + 'static {
     /// The variables that show how it controls; `state` is that of a single queue.
     fn gauges(&self, _state: Option<&Self::State>, _now: Time, _tell: &mut dyn FnMut(Gauge)) {}
 
-    /// A copy that decides as this one would have, dice included ([`Qdisc::fork`](crate::Qdisc::fork)).
-    /// None, unless it says otherwise.
+    /// A copy that decides as this one would have, dice included, for
+    /// [`Qdisc::fork`](crate::Qdisc::fork). None, unless it says otherwise.
     fn fork(&self) -> Option<Self>
     where
         Self: Sized,

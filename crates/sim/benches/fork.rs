@@ -2,8 +2,8 @@
 //!
 //!     cargo bench -p sojourn-sim --bench fork -- [SCENARIO]
 //!
-//! Takes each cell of a scenario (of `scenarios/demo.toml` by default) to the middle of its run, and
-//! prints the processor time of a copy there, which is also given up again: the median of 200.
+//! Takes each cell of a scenario (of `scenarios/demo.toml` by default) to the middle of its run,
+//! and prints the time of a copy there, which is also given up again: the median of 200.
 
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::Run;

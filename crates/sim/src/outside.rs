@@ -104,7 +104,7 @@ impl Outside {
         *number - 1
     }
 
-    /// Whether a place must be found among those whose packets were lost, before there is a new one.
+    /// Whether places must be looked for whose packets were lost, before there is a new one.
     pub(crate) fn is_full(&self) -> bool {
         self.free.is_empty() && self.places.len() > 64
     }

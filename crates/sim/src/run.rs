@@ -26,7 +26,8 @@ use sojourn_world::{Cell, RunResult, Taps, WorldError};
 /// # network.join([0, 1], "up", "fq_codel".parse().unwrap(), line.clone());
 /// # network.join([1, 0], "down", "pfifo".parse().unwrap(), line);
 /// # let tcp = Transport::Tcp(sojourn_tcp::Config::default());
-/// # let flow = Flow { base_rtt: Span::from_millis(20), ..Flow::new("bulk", tcp, sojourn_apps::Bulk) };
+/// # let mut flow = Flow::new("bulk", tcp, sojourn_apps::Bulk);
+/// # flow.base_rtt = Span::from_millis(20);
 /// # let cell = Cell::new("example", network, vec![flow], Span::from_secs(5));
 /// let mut run = Run::new(cell)?;
 /// run.forward(Time::from_nanos(3_000_000_000))?;
@@ -53,8 +54,8 @@ use sojourn_world::{Cell, RunResult, Taps, WorldError};
 /// In this order anything that a stack does is done at the simulated time [`Run::now`], and in the
 /// same order each time: what comes to several ends at one time is told in the order of arrival,
 /// before what is due then. Nothing else in the run waits for a program, so that one which sends
-/// nothing changes nothing. Sizes, ECN fields and times of what it sends are part of the digest; the
-/// bytes are not.
+/// nothing changes nothing. Sizes, ECN fields and times of what it sends are part of the digest;
+/// the bytes are not.
 ///
 /// Stepping changes nothing either: a run has the same events, result and digest in any pieces.
 pub struct Run {
@@ -217,7 +218,7 @@ impl Run {
         self.wakes.extend(time.map(|time| (time, end)));
     }
 
-    /// A copy. Both go on as this one alone would have, bit for bit, and neither knows of the other.
+    /// A copy. Both go on as this one alone would have, bit for bit; neither knows of the other.
     ///
     /// # Errors
     /// When a part that is no cell's cannot be copied: a queue or a congestion control of one's own
