@@ -1,7 +1,7 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
-.PHONY: fresh static lint doc deny clean
+.PHONY: fresh static lint doc site deny clean
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -33,6 +33,7 @@ help:
 	@echo 'make lint    format and lints only'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
+	@echo 'make site    the documentation as a site with pictures, target/site/html/index.html'
 
 build:
 	@scripts/setup build
@@ -66,7 +67,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo scripts/tests scripts/dash/run.py scripts/dash/video.py \
+		scripts/demo scripts/site scripts/tests scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
@@ -124,6 +125,15 @@ formats:
 doc:
 	@scripts/setup build
 	$(CARGO) doc --workspace --no-deps --locked
+
+# With the program of the workspace's tests, which gives the same figures as that of a release.
+site:
+	@scripts/setup site
+	$(CARGO) test --quiet --workspace --locked --no-run --test cli
+	@rm -rf $(WHEELS)
+	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
+	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
+	$(PYTHON) scripts/site $(DEBUG)/sojourn
 
 # Not part of `make test`: to build cargo-deny takes minutes (`cargo install --locked cargo-deny`).
 deny:

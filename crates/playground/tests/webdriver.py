@@ -114,9 +114,22 @@ class Browser:
         command = {"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics}
         self.ask("POST", "/goog/cdp/execute", command)
 
-    def picture(self, path: pathlib.Path) -> None:
-        """The whole page as PNG."""
-        parameters = {"captureBeyondViewport": True}
+    def picture(
+        self, path: pathlib.Path, css: str | None = None, height: float | None = None
+    ) -> None:
+        """The whole page as PNG, or an element of it, `height` pixels of it at most."""
+        parameters: dict[str, object] = {"captureBeyondViewport": True}
+        if css is not None:
+            clip = self.run(
+                """
+                const box = document.querySelector(arguments[0]).getBoundingClientRect();
+                return { x: box.x + scrollX, y: box.y + scrollY, width: box.width,
+                         height: Math.min(box.height, arguments[1] ?? Infinity), scale: 1 };
+                """,
+                css,
+                height,
+            )
+            parameters["clip"] = clip
         command = {"cmd": "Page.captureScreenshot", "params": parameters}
         shot = self.ask("POST", "/goog/cdp/execute", command)
         path.write_bytes(base64.b64decode(shot["data"]))

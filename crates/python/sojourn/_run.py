@@ -128,6 +128,7 @@ def sweep(
     ``axes`` are fields by their paths with the values that they take, beside what the scenario
     sweeps itself: ``{"dumbbell.rtt": ["10ms", "100ms"], "dumbbell.qdisc": ["codel", "pie"]}``.
     An `Aqm` class is a value of a queue's field: ``{"dumbbell.qdisc": ["codel", HalfFull]}``.
+    What is not explained here is as in `run`.
 
     Parameters
     ----------
@@ -138,8 +139,6 @@ def sweep(
         ended. Takes pyarrow, and gives `Partitions`.
     partition
         Runs in each partition, with `out`.
-
-    All else is as in `run`.
     """
     stands = aqm.StandIns()
     sets, sweeps = assignments(stands.put(overrides)), assignments(stands.put(axes))

@@ -4,25 +4,99 @@ use std::path::Path;
 
 use crate::{Finding, Source, extension, has_word};
 
-/// Relative links in documents whose target is missing.
+/// The list of the pictures that `make site` makes, and where documents see them.
+const PICTURES: (&str, &str) = ("docs/pictures.toml", "docs/pictures/");
+
+/// Relative links in documents whose target is missing: a file, a heading of one, or a picture that
+/// nothing makes.
 pub fn links(source: &Source, root: &Path) -> Vec<Finding> {
     if extension(&source.path) != "md" {
         return Vec::new();
     }
-    let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
     let mut findings = Vec::new();
     for (number, line) in outside_blocks(source) {
         for target in link_targets(line) {
-            let file = target.split('#').next().unwrap_or_default();
-            let elsewhere = target.contains("://") || target.starts_with("mailto:");
-            if !elsewhere && !file.is_empty() && !root.join(folder).join(file).exists() {
-                let problem = format!("the link to {target} leads nowhere");
-                let instead = "mend the path, which is relative to this document";
-                findings.push(source.finding(number, problem, instead));
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
             }
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let found = if file.is_empty() {
+                Some(source.text.clone())
+            } else {
+                read(root, &below(&source.path, file))
+            };
+            let (problem, instead) = match found {
+                None => (
+                    format!("the link to {target} leads nowhere"),
+                    "mend the path, which is relative to this document",
+                ),
+                Some(text) if !heading.is_empty() && !has_heading(&text, heading) => (
+                    format!("the link to {target} leads to no heading"),
+                    "mend the part behind the #: the heading in small letters, with - for spaces",
+                ),
+                Some(_) => continue,
+            };
+            findings.push(source.finding(number, problem, instead));
         }
     }
     findings
+}
+
+/// The path that `link` means in the document `path`, from the root.
+fn below(path: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// The text of what a link leads to, empty for what is no document; none if there is nothing.
+fn read(root: &Path, path: &str) -> Option<String> {
+    let (list, folder) = PICTURES;
+    if let Some(name) = path.strip_prefix(folder) {
+        let pictures = std::fs::read_to_string(root.join(list)).ok()?;
+        let declared = format!("name = \"{name}\"\n");
+        return pictures.contains(&declared).then(String::new);
+    }
+    let whole = root.join(path);
+    if extension(path) == "md" {
+        return std::fs::read_to_string(whole).ok();
+    }
+    whole.exists().then(String::new)
+}
+
+/// Whether a document has a heading whose address is `wanted`.
+fn has_heading(text: &str, wanted: &str) -> bool {
+    let source = Source::new("", text);
+    outside_blocks(&source).any(|(_, line)| {
+        let title = line.trim_start_matches('#');
+        title.len() < line.len() && slug(title) == wanted
+    })
+}
+
+/// The address of a heading within its page, as GitHub and the site make it.
+fn slug(title: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = title.trim();
+    // Of links the text alone.
+    while let Some((before, link)) = rest.split_once("](") {
+        plain += before;
+        rest = link.split_once(')').map_or("", |(_, after)| after);
+    }
+    plain += rest;
+    let letters = plain.chars().flat_map(char::to_lowercase);
+    letters
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
 }
 
 /// Scenario files named in documents, scripts and the Makefile that are missing.
@@ -109,9 +183,38 @@ mod tests {
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
-        let text = "[a](Cargo.toml) [b](https://x.y) [c](#here)\n```\n[d](no)\n```\n[e](no.md#x)\n";
+        let text = "# Here\n[a](Cargo.toml) [b](https://x.y) [c](#here)\n```\n[d](no)\n```\n[e](no.md#x)\n";
         let findings = links(&Source::new("README.md", text), &crate::root());
-        assert_eq!(findings.iter().map(|f| f.line).collect::<Vec<_>>(), [5]);
+        assert_eq!(findings.iter().map(|f| f.line).collect::<Vec<_>>(), [6]);
+    }
+
+    #[test]
+    fn links_lead_to_headings_that_are_there() {
+        let text = "# A `b`: c, [d](e.md)\n```\n# no\n```\n[x](#a-b-c-d) [y](#no) [z](docs/apps.md#here)\n";
+        let findings = links(&Source::new("x.md", text), &crate::root());
+        let problems: Vec<&str> = findings.iter().map(|f| &*f.problem).collect();
+        let wanted = [
+            "e.md leads nowhere",
+            "#no leads to no heading",
+            "docs/apps.md#here leads to no heading",
+        ];
+        assert_eq!(problems.len(), wanted.len());
+        assert!(
+            problems
+                .iter()
+                .zip(wanted)
+                .all(|(is, end)| is.ends_with(end)),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn pictures_are_declared() {
+        let of = |name: &str| {
+            let source = Source::new("docs/x.md", &format!("![a picture](pictures/{name})\n"));
+            links(&source, &crate::root()).len()
+        };
+        assert_eq!((of("report-first.png"), of("no-such.png")), (0, 1));
     }
 
     #[test]

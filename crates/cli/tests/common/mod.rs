@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod guest;
+pub mod pages;
 pub mod process;
 #[path = "../../../live/tests/common/rig.rs"]
 pub mod rig;
