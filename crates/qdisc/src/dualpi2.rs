@@ -6,11 +6,14 @@
 //! queue leave in the order of arrival; offered = dequeued + dropped + held.
 //! Memory: an entry per packet held at most at any time; nothing before the first packet.
 //!
-//! As Linux, and not as appendix A of RFC 9332:
-//! - the L queue marks by a step of 1 ms, not by a ramp from 0.8 to 1.2 ms;
-//! - the controller sees the longer of both heads' waits, not the C queue's alone;
-//! - while both queues wait, bytes are shared 90 to 10, not by a weighted scheduler of 15 to 1;
+//! `law linux` is not appendix A.2 of RFC 9332, which is `law rfc9332` (`rfc9332.rs`):
+//! - the L queue marks by a step of 1 ms beside the coupled probability, not by the larger of that
+//!   and a ramp from 0.8 to 1.2 ms;
+//! - dice say which packet it is, not a count that takes each n-th;
 //! - nothing is dropped or marked by probability while less than two full packets wait.
+//!
+//! In both, bytes are shared 90 to 10 while both queues wait, where the RFC suggests a weight of
+//! 1/16 (`classic_protection 6`), and a step or ramp looks at how many packets an arrival found.
 //!
 //! Differs from Linux: there is no timer. The updates, every `tupdate` since time zero, are made up
 //! for at the next call; the heads stand still meanwhile, so that the result is the same. A step of
@@ -24,7 +27,7 @@
 use crate::accounts::{Backlog, Counters, DropReason, Gauge};
 use crate::change::{ChangeError, alike};
 use crate::packet::{Ecn, Packet};
-use crate::params::{DualDrop, DualMask, DualOverload, DualPi2Params, StepThreshold};
+use crate::params::{DualDrop, DualLaw, DualMask, DualOverload, DualPi2Params, StepThreshold};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Field, Report, Value, float, int, micros};
 use crate::spec::Spec;
@@ -33,6 +36,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time, Unit};
+
+mod rfc9332;
 
 /// Updates made up for at once. From one end to the other the probability takes some 420 with the
 /// standard weights; what smaller weights leave after so many stays for the next call.
@@ -74,6 +79,8 @@ pub struct DualPi2<P> {
     most_found: u64,
     ecn_mark: u64,
     step_mark: u64,
+    /// What `law rfc9332` has of each queue beside dice.
+    counts: rfc9332::Counts,
 }
 
 /// What becomes of a packet.
@@ -111,6 +118,7 @@ impl<P> DualPi2<P> {
             most_found: 0,
             ecn_mark: 0,
             step_mark: 0,
+            counts: rfc9332::Counts::default(),
         };
         dual.credit = dual.first_credit();
         dual
@@ -255,7 +263,7 @@ impl<P: Packet> DualPi2<P> {
             return self.counters.refuse(packet, len, DropReason::Tail, out);
         }
         let is_low = self.is_low(&packet);
-        if self.params.at == DualDrop::Enqueue {
+        if self.params.at == DualDrop::Enqueue && self.params.law == DualLaw::Linux {
             match self.judge(is_low, packet.ecn()) {
                 Fate::Pass => {}
                 Fate::Mark => _ = self.mark(&mut packet, len, out),
@@ -291,6 +299,7 @@ impl<P: Packet> DualPi2<P> {
     /// The step of the L queue, of a packet that has left it.
     fn is_above_step(&self, low: &Low<P>, now: Time) -> bool {
         low.steps
+            && self.params.law == DualLaw::Linux
             && match self.params.step_thresh {
                 StepThreshold::Time(most) => now - low.arrived > most,
                 StepThreshold::Packets(most) => self.low.len() > most as usize,
@@ -307,24 +316,33 @@ impl<P: Packet> DualPi2<P> {
             None
         };
         let is_low = low.is_some();
-        let (mut packet, arrived, is_above) = if let Some(low) = low {
+        let (mut packet, arrived, steps, is_above) = if let Some(low) = low {
             let is_above = self.is_above_step(&low, now);
-            (low.packet, low.arrived, is_above)
+            (low.packet, low.arrived, low.steps, is_above)
         } else {
             let (arrived, packet) = self.classic.pop_front().ok_or(())?;
-            (packet, arrived, false)
+            (packet, arrived, false, false)
         };
         let len = packet.len();
         self.backlog.remove(len);
         self.memory -= u64::from(packet.memory());
-        if self.params.at == DualDrop::Dequeue {
-            match self.judge(is_low, packet.ecn()) {
-                Fate::Pass => {}
-                Fate::Mark => _ = self.mark(&mut packet, len, out),
-                Fate::Drop => {
-                    self.counters.refuse(packet, len, DropReason::Aqm, out);
-                    return Ok(None);
-                }
+        let (fate, is_ramp) = match (self.params.law, self.params.at) {
+            (DualLaw::Rfc9332, _) => {
+                let sojourn = steps.then(|| now - arrived);
+                self.judge_by_rfc(is_low, packet.ecn(), sojourn)
+            }
+            (DualLaw::Linux, DualDrop::Dequeue) => (self.judge(is_low, packet.ecn()), false),
+            (DualLaw::Linux, DualDrop::Enqueue) => (Fate::Pass, false),
+        };
+        match fate {
+            Fate::Pass => {}
+            Fate::Mark => {
+                let marked = self.mark(&mut packet, len, out);
+                self.step_mark += u64::from(marked && is_ramp);
+            }
+            Fate::Drop => {
+                self.counters.refuse(packet, len, DropReason::Aqm, out);
+                return Ok(None);
             }
         }
         if is_above {

@@ -79,6 +79,18 @@ words! {
 }
 
 words! {
+    /// Whose DualPI2: they differ in how the L queue marks, and in what is left to chance.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DualLaw {
+        /// Linux 7.3: a step, dice, and nothing by probability below two full packets.
+        #[default]
+        Linux = "linux",
+        /// RFC 9332, appendix A.2: a ramp, and each n-th packet instead of dice.
+        Rfc9332 = "rfc9332",
+    }
+}
+
+words! {
     /// Whose RED: they differ in what the word `adaptive` does.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum RedLaw {
@@ -358,6 +370,12 @@ params! {
         pub mask: DualMask = DualMask::L4s,
         /// Super-packets are cut into their segments on arrival. Default on.
         pub split_gso: bool = true,
+        /// Whose rules; an extension.
+        pub law: DualLaw = DualLaw::Linux,
+        /// Delay from which RFC 9332's ramp rises. Default 800 µs.
+        pub ramp: Span = Span::from_micros(800),
+        /// Delay in which it rises to its end. Default 400 µs.
+        pub ramp_range: Span = Span::from_micros(400),
     }
 }
 

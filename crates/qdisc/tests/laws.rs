@@ -4,7 +4,7 @@ use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, DualDrop,
+    AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, DualDrop, DualLaw,
     DualOverload, DualPi2Params, Ecn, End, FlowParams, FlowParts, GspParams, Limit, Pie, PieLaw,
     PieParams, PieState, Policy, Qdisc, RedLaw, RedParams, RedUnit, RedWeight, Setting,
     SingleQueue, Spec, SteerParams,
@@ -355,6 +355,7 @@ proptest! {
         millis in 1_u64..20,
         at in proptest::sample::select(&DualDrop::ALL[..]),
         overload in proptest::sample::select(&DualOverload::ALL[..]),
+        law in proptest::sample::select(&DualLaw::ALL[..]),
         steps in steps(),
     ) {
         let params = DualPi2Params {
@@ -363,6 +364,7 @@ proptest! {
             tupdate: Span::from_millis(millis),
             at,
             overload,
+            law,
             ..DualPi2Params::default()
         };
         built(&Spec::DualPi2(params), &steps);

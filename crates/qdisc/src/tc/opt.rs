@@ -1,7 +1,9 @@
 //! An option: its name and unit, where a spec keeps it, and where it is shown. The rows are in
 //! `kinds`.
 
-use crate::params::{CodelLaw, DualDrop, DualMask, DualOverload, PieLaw, RedLaw, StepThreshold};
+use crate::params::{
+    CodelLaw, DualDrop, DualLaw, DualMask, DualOverload, PieLaw, RedLaw, StepThreshold,
+};
 use crate::report::Value;
 use crate::spec::Spec;
 use crate::{AckFilter, DiffServ, Framing, Isolation};
@@ -235,7 +237,7 @@ macro_rules! word {
     };
 }
 
-word!(CodelLaw, PieLaw, RedLaw);
+word!(CodelLaw, DualLaw, PieLaw, RedLaw);
 
 impl Datum for StepThreshold {
     fn amount(self) -> Option<Amount> {

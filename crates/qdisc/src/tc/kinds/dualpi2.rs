@@ -1,12 +1,15 @@
 //! DualPI2's row.
 
-use crate::params::{DualDrop, DualMask, DualOverload, DualPi2Params};
+use crate::params::{DualDrop, DualLaw, DualMask, DualOverload, DualPi2Params};
 use crate::spec::Spec;
-use crate::tc::kind::Kind;
+use crate::tc::SpecError;
+use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
     Access, Amount, COUNT, Json, Opt, SIZE, Stat, Style, TIME, Unit, When, choice, field, first,
-    from, json, kept, opt, options, stat, styled, when,
+    from, json, kept, opt, options, ours, stat, styled, when,
 };
+use alloc::string::ToString;
+use sojourn_units::Span;
 
 /// Largest `alpha` and `beta` in Hz: in 1/256 Hz the kernel takes 31 bits.
 const MOST_HZ: u64 = (1 << 23) - 1;
@@ -55,7 +58,15 @@ options! { DualPi2Params;
     PROTECTION: opt(Unit::Percent, (0, 100)) classic_protection,
         "the C queue's weight while both queues wait";
     SPLIT_GSO: switch(Some("no_split_gso")) split_gso, "cut super-packets into segments";
+    WHOSE: opt(LAWS, (0, DualLaw::WORDS.len() as u64 - 1)) law,
+        "whose rules: Linux marks the L queue by a step and rolls dice; RFC 9332 marks it by a \
+         ramp, takes each n-th packet, and spares none because little waits (its own values are \
+         tupdate 15ms alpha 0.15 beta 3 min_qlen_step 1 classic_protection 6)";
+    RAMP: time ramp, "with `law rfc9332`: delay of the L queue from which the ramp rises from 0";
+    RAMP_RANGE: opt(Unit::Time, (0, TIME)) ramp_range,
+        "with `law rfc9332`: delay in which it rises to 1";
 }
+const LAWS: Unit = Unit::Word(&DualLaw::WORDS);
 
 const OVERLOAD: Opt = choice(
     "drop_on_overload",
@@ -76,6 +87,69 @@ const MASK: Opt = choice(
     field!(DualPi2Params, mask),
     "what goes into the L queue: ECT(1) and CE, or all that is ECN-capable",
 );
+
+/// As iproute2: the round trips say what is steered to, how often and how hard.
+const TYPICAL: Opt = rtt(
+    "typical_rtt",
+    "typical round trip: sets `target`, `tupdate`, `alpha` and `beta` that are not given",
+);
+const LONGEST: Opt = rtt(
+    "max_rtt",
+    "longest round trip, six typical ones: sets them too",
+);
+
+/// A round trip, of which nothing is kept.
+const fn rtt(name: &'static str, meaning: &'static str) -> Opt {
+    from(
+        opt(name, Unit::Time, (1000, TIME), Access::NONE, meaning),
+        "none",
+    )
+}
+
+fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
+    let Spec::DualPi2(dual) = spec else {
+        return Ok(());
+    };
+    if dual.law == DualLaw::Rfc9332 && dual.at == DualDrop::Enqueue {
+        return Err(given.wrong(
+            "law",
+            "`law rfc9332` of dualpi2 judges packets that leave, not those that arrive".to_string(),
+            "leave `drop_enqueue` out".to_string(),
+        ));
+    }
+    let (typical, longest) = (given.number("typical_rtt"), given.number("max_rtt"));
+    let (typical, longest) = match (typical, longest) {
+        (None, None) => return Ok(()),
+        (Some(typical), Some(longest)) => (typical, longest),
+        (Some(typical), None) => (typical, typical.saturating_mul(6)),
+        (None, Some(longest)) => (longest / 6, longest),
+    };
+    if typical > longest {
+        return Err(given.wrong(
+            "typical_rtt",
+            "`typical_rtt` of dualpi2 is above `max_rtt`".to_string(),
+            "give the longer one as `max_rtt`".to_string(),
+        ));
+    }
+    // In microseconds, as the kernel takes times.
+    let micros = |nanos: u64| Span::from_micros(nanos / 1000);
+    let tupdate = typical.min(longest / 3);
+    if !given.has("target") {
+        dual.target = micros(typical);
+    }
+    if !given.has("tupdate") {
+        dual.tupdate = micros(tupdate);
+    }
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let weight = |hz: f64| ((hz * 256.0) as u32).clamp(1, (MOST_HZ * 256) as u32);
+    if !given.has("alpha") {
+        dual.alpha = weight(0.1 * seconds(tupdate) / (seconds(longest) * seconds(longest)));
+    }
+    if !given.has("beta") {
+        dual.beta = weight(0.3 / seconds(longest));
+    }
+    Ok(())
+}
 
 /// In the order and with the names of tc's JSON; its text has underscores.
 const STATS: &[Stat] = &[
@@ -139,8 +213,14 @@ pub(super) const DUALPI2: Kind = Kind {
             when(SPLIT_GSO, When::Words, When::Words),
             Json::Named("split-gso"),
         ),
+        TYPICAL,
+        LONGEST,
+        ours(when(WHOSE, When::Changed, When::Changed)),
+        ours(when(RAMP, When::Changed, When::Changed)),
+        ours(when(RAMP_RANGE, When::Changed, When::Changed)),
     ],
     stats: STATS,
     initial: || Spec::DualPi2(DualPi2Params::default()),
+    rules,
     ..Kind::BARE
 };

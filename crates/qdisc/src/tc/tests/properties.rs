@@ -3,9 +3,10 @@
 use super::read;
 use crate::End;
 use crate::params::{
-    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, DualDrop, DualMask,
-    DualOverload, DualPi2Params, FifoParams, FlowParams, FlowParts, GspParams, HtbParams, PieLaw,
-    PieParams, RedLaw, RedParams, RedUnit, RedWeight, SteerParams, StepThreshold, TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, DualDrop, DualLaw,
+    DualMask, DualOverload, DualPi2Params, FifoParams, FlowParams, FlowParts, GspParams, HtbParams,
+    PieLaw, PieParams, RedLaw, RedParams, RedUnit, RedWeight, SteerParams, StepThreshold,
+    TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -300,10 +301,11 @@ fn dualpi2() -> impl Strategy<Value = Spec> {
         span(),
         span(),
         any::<[bool; 4]>(),
+        (any::<bool>(), span(), span()),
     );
     (numbers, step, rest).prop_map(
         |((limit, alpha, beta, min_qlen_step, coupling_factor, classic_protection), step, rest)| {
-            let (memlimit, target, tupdate, on) = rest;
+            let (memlimit, target, tupdate, on, (by_rfc, ramp, ramp_range)) = rest;
             Spec::DualPi2(DualPi2Params {
                 limit,
                 memlimit,
@@ -319,6 +321,9 @@ fn dualpi2() -> impl Strategy<Value = Spec> {
                 classic_protection,
                 mask: DualMask::ALL[usize::from(on[2])],
                 split_gso: on[3],
+                law: DualLaw::ALL[usize::from(by_rfc && !on[1])],
+                ramp,
+                ramp_range,
             })
         },
     )
