@@ -128,7 +128,7 @@ pub fn code_map(architecture: &Source, crates: &[String]) -> Vec<Finding> {
 }
 
 /// Lines that are not inside a fenced block.
-fn outside_blocks(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn outside_blocks(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     let mut inside = false;
     source.numbered().filter(move |(_, line)| {
         let fence = line.trim_start().starts_with("```");

@@ -15,7 +15,9 @@ pub mod edges;
 pub mod generated;
 pub mod modules;
 pub mod packages;
+pub mod prose;
 pub mod purity;
+pub mod release;
 pub mod text;
 
 use std::fmt;

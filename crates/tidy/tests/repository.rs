@@ -7,6 +7,7 @@ use sojourn_tidy::edges::{self, Edges};
 use sojourn_tidy::purity::{self, PURE};
 use sojourn_tidy::text;
 use sojourn_tidy::{Finding, Source, circles, docs, expect_none, modules, packages, root, sources};
+use sojourn_tidy::{prose, release};
 
 fn for_each(rule: impl Fn(&Source) -> Vec<Finding>) {
     expect_none(&sources(&root()).iter().flat_map(rule).collect::<Vec<_>>());
@@ -122,4 +123,20 @@ fn links_in_documents_resolve() {
 fn scenarios_that_are_named_exist() {
     let root = root();
     for_each(|source| docs::scenarios(source, &root));
+}
+
+#[test]
+fn documents_have_short_sentences_and_lines() {
+    for_each(prose::long_sentences);
+    for_each(prose::long_lines);
+}
+
+#[test]
+fn documents_have_words_of_today() {
+    for_each(prose::unplain_words);
+}
+
+#[test]
+fn a_release_is_named_alike_everywhere() {
+    expect_none(&release::differing(&root()));
 }
