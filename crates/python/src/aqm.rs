@@ -58,7 +58,7 @@ impl Written {
             };
             let seen = Packet {
                 length: packet.len,
-                ect: packet.ect,
+                ect: packet.ect(),
                 sojourn: wait.as_nanos(),
             };
             let word = self
@@ -76,7 +76,7 @@ fn verdict(word: &Bound<'_, PyAny>, packet: Facts) -> PyResult<Verdict> {
         return Ok(Verdict::Pass);
     }
     match word.extract::<&str>()? {
-        "mark" if packet.ect => Ok(Verdict::Mark),
+        "mark" if packet.ect() => Ok(Verdict::Mark),
         // As everywhere: who cannot be told by a mark is told by a drop.
         "drop" | "mark" => Ok(Verdict::Drop),
         "pass" => Ok(Verdict::Pass),

@@ -25,7 +25,7 @@ mod status;
 mod steered;
 
 use crate::accounts::{Counters, FlowStatistics, Gauge};
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::params::{End, Limit};
 use crate::report::Field;
 use alloc::vec::Vec;
@@ -63,16 +63,24 @@ pub struct QueueView {
 pub struct Facts {
     /// Length in bytes.
     pub len: u32,
-    /// ECN-capable (ECT or CE): a mark may replace a drop.
-    pub ect: bool,
+    /// Its ECN field.
+    pub ecn: Ecn,
 }
 
 impl Facts {
     /// Those of a packet that counts `len` bytes.
     #[inline]
     pub fn of(packet: &impl Packet, len: u32) -> Self {
-        let ect = packet.ecn().is_capable();
-        Self { len, ect }
+        Self {
+            len,
+            ecn: packet.ecn(),
+        }
+    }
+
+    /// ECN-capable (ECT or CE): a mark may replace a drop.
+    #[inline]
+    pub const fn ect(self) -> bool {
+        self.ecn.is_capable()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Parameters of the parts, with tc's names and defaults.
 
-use crate::{AckFilter, DiffServ, LinkLayer};
+use crate::{AckFilter, DiffServ, Ecn, LinkLayer};
 use sojourn_units::{Rate, Span, words};
 
 /// Makes a structure of parameters and its default, each value beside its field.
@@ -91,6 +91,32 @@ words! {
 }
 
 words! {
+    /// Which packets a step marks, by their ECN field: its bits that must be as given, and those
+    /// that count, as `tc` writes them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum CeSelector {
+        /// All that are ECN-capable.
+        #[default]
+        All = "0/0",
+        /// ECT(1): L4S.
+        Ect1 = "0x1/0x3",
+        /// ECT(0): classic ECN.
+        Ect0 = "0x2/0x3",
+    }
+}
+
+impl CeSelector {
+    /// Whether a packet with this field is one of them.
+    pub const fn has(self, ecn: Ecn) -> bool {
+        match self {
+            Self::All => ecn.is_capable(),
+            Self::Ect1 => matches!(ecn, Ecn::Ect1),
+            Self::Ect0 => matches!(ecn, Ecn::Ect0),
+        }
+    }
+}
+
+words! {
     /// Whose RED: they differ in what the word `adaptive` does.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum RedLaw {
@@ -114,6 +140,8 @@ params! {
         pub ecn: bool = false,
         /// Mark every ECN-capable packet that waited longer than this. Default off.
         pub ce_threshold: Option<Span> = None,
+        /// Which of them alone; in flow queues, as in Linux. Default all.
+        pub ce_selector: CeSelector = CeSelector::All,
         /// Whose law says when the next drop is due; an extension.
         pub law: CodelLaw = CodelLaw::Linux,
     }

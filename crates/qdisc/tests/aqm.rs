@@ -5,8 +5,8 @@
 
 use crate::common::view::{CAPABLE, PLAIN, at, held, mean};
 use sojourn_qdisc::{
-    Aqm, Codel, CodelLaw, CodelParams, CodelState, Facts, QueueView, Red, RedLaw, RedParams,
-    RedState, RedUnit, RedWeight, Verdict, red_plog, red_wlog,
+    Aqm, CeSelector, Codel, CodelLaw, CodelParams, CodelState, Ecn, Facts, QueueView, Red, RedLaw,
+    RedParams, RedState, RedUnit, RedWeight, Verdict, red_plog, red_wlog,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -61,6 +61,46 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
     assert_eq!(leave(CAPABLE, 10, 210), (Verdict::Mark, 2, 3));
     assert_eq!(leave(PLAIN, 10, 280), (Verdict::Pass, 2, 3));
     assert_eq!(leave(PLAIN, 10, 281), (Verdict::Drop, 2, 3));
+}
+
+/// `codel_impl.h`: the step marks what the selector names, by the field that the packet has then. A
+/// packet that came with CE, or that CoDel has marked, is no longer ECT(1).
+#[test]
+fn a_step_for_ect1_leaves_classic_ecn_alone() {
+    let marks = |ce_selector, ecn, delay| {
+        let params = CodelParams {
+            ecn: true,
+            ce_threshold: Some(Span::from_millis(1)),
+            ce_selector,
+            ..CodelParams::default()
+        };
+        let mut codel = Codel::new(params, 1514);
+        let mut state = CodelState::default();
+        let packet = Facts { len: 1500, ecn };
+        // The second one leaves 101 ms after the first: its delay stands if it is above 5 ms.
+        for ms in [10, 111] {
+            codel.leave(
+                &mut state,
+                held(100),
+                packet,
+                Span::from_millis(delay),
+                at(ms),
+            );
+        }
+        (codel.counters().ecn_mark, codel.counters().ce_mark)
+    };
+    for (ecn, all, ect1, ect0) in [
+        (Ecn::Ect1, 2, 2, 0),
+        (Ecn::Ect0, 2, 0, 2),
+        (Ecn::Ce, 2, 0, 0),
+        (Ecn::NotEct, 0, 0, 0),
+    ] {
+        assert_eq!(marks(CeSelector::All, ecn, 2), (0, all), "{ecn:?}");
+        assert_eq!(marks(CeSelector::Ect1, ecn, 2), (0, ect1), "{ecn:?}");
+        assert_eq!(marks(CeSelector::Ect0, ecn, 2), (0, ect0), "{ecn:?}");
+    }
+    assert_eq!(marks(CeSelector::All, Ecn::Ect1, 10), (1, 2));
+    assert_eq!(marks(CeSelector::Ect1, Ecn::Ect1, 10), (1, 1));
 }
 
 /// By hand from `codel_impl.h`: an arrival at 0 ms waits above the target, so that the delay will
@@ -278,7 +318,10 @@ fn red_weighs_packets_by_size_if_told() {
     for (len, gap_mean) in [(500, 100.0), (1000, 50.0), (2000, 25.0)] {
         let mut red = Red::new(params, Stream::named(1, "red"));
         let mut state = RedState::default();
-        let packet = Facts { len, ect: false };
+        let packet = Facts {
+            len,
+            ecn: Ecn::NotEct,
+        };
         let (mut gaps, mut gap) = (Vec::new(), 0);
         while gaps.len() < 20_000 {
             gap += 1;

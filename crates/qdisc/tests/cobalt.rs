@@ -1,7 +1,7 @@
 //! COBALT's schedule and BLUE's steps, against traces worked out by hand from the rules of Linux's
 //! `sch_cake.c` (`cobalt_should_drop`, `cobalt_queue_empty`, `cobalt_queue_full`).
 
-use sojourn_qdisc::{Aqm, Cobalt, CobaltParams, CobaltState, Facts, QueueView, Verdict};
+use sojourn_qdisc::{Aqm, Cobalt, CobaltParams, CobaltState, Ecn, Facts, QueueView, Verdict};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -32,7 +32,7 @@ impl Queue {
         };
         let facts = Facts {
             len: 1000,
-            ect: false,
+            ecn: Ecn::NotEct,
         };
         let waited = Span::from_millis(waited);
         self.cobalt
@@ -93,7 +93,7 @@ fn blue_moves_once_a_target() {
     assert_eq!(queue.state.blue_prob, 2 << 24);
     let facts = Facts {
         len: 1000,
-        ect: false,
+        ecn: Ecn::NotEct,
     };
     // What an idle queue has missed is made up for when the next packet comes: 111 − 106 is one.
     let empty = QueueView::default();

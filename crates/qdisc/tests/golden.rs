@@ -3,7 +3,7 @@
 
 use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
-    Aqm, Codel, CodelLaw, CodelParams, Facts, Limit, Pie, PieLaw, PieParams, PieState, Qdisc,
+    Aqm, Codel, CodelLaw, CodelParams, Ecn, Facts, Limit, Pie, PieLaw, PieParams, PieState, Qdisc,
     QueueView, Red, RedLaw, RedParams, RedUnit, RedWeight, SingleQueue,
 };
 use sojourn_random::Stream;
@@ -76,7 +76,7 @@ fn codel_control_law_is_interval_over_root_of_count() {
     };
     let packet = Facts {
         len: 1500,
-        ect: true,
+        ecn: Ecn::Ect0,
     };
     let mut due: Option<(Time, u32)> = None;
     for micros in (0..8_000_000).step_by(50) {
@@ -116,7 +116,7 @@ fn pie_probabilities(law: PieLaw, first: u64, table: &str) {
     let mut state = PieState::default();
     let packet = Facts {
         len: 1500,
-        ect: false,
+        ecn: Ecn::NotEct,
     };
     let held = |packets: u32| QueueView {
         bulk_flows: 0,

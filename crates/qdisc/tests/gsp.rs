@@ -1,12 +1,12 @@
 //! GSP's rules, against numbers worked out by hand and a table computed from the paper.
 
-use sojourn_qdisc::{Aqm, Facts, Gsp, GspParams, GspState, QueueView, Verdict};
+use sojourn_qdisc::{Aqm, Ecn, Facts, Gsp, GspParams, GspState, QueueView, Verdict};
 use sojourn_units::{Span, Time};
 use std::fmt::Write;
 
 const PLAIN: Facts = Facts {
     len: 1500,
-    ect: false,
+    ecn: Ecn::NotEct,
 };
 
 fn at(millis: u64) -> Time {
@@ -86,7 +86,10 @@ fn capable_packets_are_marked_and_pause_like_drops() {
     };
     let mut gsp = Gsp::new(params);
     let mut state = GspState::default();
-    let capable = Facts { ect: true, ..PLAIN };
+    let capable = Facts {
+        ecn: Ecn::Ect0,
+        ..PLAIN
+    };
     assert_eq!(gsp.arrive(&mut state, ms(6), capable, at(1)), Verdict::Mark);
     assert_eq!(gsp.arrive(&mut state, ms(6), PLAIN, at(2)), Verdict::Pass);
     assert_eq!(gsp.arrive(&mut state, ms(6), PLAIN, at(202)), Verdict::Drop);

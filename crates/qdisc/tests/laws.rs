@@ -4,10 +4,10 @@ use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, DualDrop, DualLaw,
-    DualOverload, DualPi2Params, Ecn, End, FlowParams, FlowParts, GspParams, Limit, Pie, PieLaw,
-    PieParams, PieState, Policy, Qdisc, RedLaw, RedParams, RedUnit, RedWeight, Setting,
-    SingleQueue, Spec, SteerParams,
+    AdthParams, Aimed, Aqm, CeSelector, Codel, CodelLaw, CodelParams, Dequeue, DropReason,
+    DualDrop, DualLaw, DualOverload, DualPi2Params, Ecn, End, FlowParams, FlowParts, GspParams,
+    Limit, Pie, PieLaw, PieParams, PieState, Policy, Qdisc, RedLaw, RedParams, RedUnit, RedWeight,
+    Setting, SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -58,6 +58,7 @@ fn codel() -> impl Strategy<Value = CodelParams> {
             interval: Span::from_millis(i),
             ecn,
             ce_threshold: ce.map(|ms| Span::from_millis(u64::from(ms))),
+            ce_selector: CeSelector::All,
             law,
         }
     })
@@ -437,7 +438,7 @@ proptest! {
     ) {
         // One queue is asked about an arrival of no consequence at every update, the other only
         // now and then; both must hold the same probability whenever both were asked.
-        let packet = sojourn_qdisc::Facts { len: 0, ect: false };
+        let packet = sojourn_qdisc::Facts { len: 0, ecn: Ecn::NotEct };
         let view = sojourn_qdisc::QueueView {
             packets: 1,
             bytes: 100,

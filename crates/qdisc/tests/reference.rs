@@ -11,10 +11,10 @@ fn reference() -> String {
          explain NAME` print too.\n\nBefore the queues of a bridge each also takes \
          `split-gso` or `no-split-gso`, which say whether\nsuper-packets are cut before it \
          ([bridge](bridge.md#super-packets)); cake has them everywhere.\n\nIn the file of a \
-         scenario or of a bridge a `limit` (`memory_limit`, `memlimit`) may also be a\ntime, \
-         `limit 100ms`: what the link sends in it, or behind a slower shaper what that sends; in \
-         a\nscenario also a number of bandwidth-delay products, `limit 2bdp`. The queue has it in \
-         packets (of a\nfull frame) or bytes, as `sojourn check` shows.\n\n```text\n",
+         scenario or of a bridge a `limit` (`memory_limit`, `memlimit`) may also be a time,\n\
+         `limit 100ms`: what the link sends in it, or behind a slower shaper what that sends. In \
+         a scenario\nalso a number of bandwidth-delay products, `limit 2bdp`. The queue has it in \
+         packets (of a full\nframe) or bytes, as `sojourn check` shows.\n\n```text\n",
     );
     out += &list();
     out += "```\n";

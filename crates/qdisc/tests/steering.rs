@@ -2,7 +2,7 @@
 
 use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
-    Aqm, Decision, Dequeue, Facts, Gsp, GspParams, Place, Qdisc, QueueView, Setpoint, Setting,
+    Aqm, Decision, Dequeue, Ecn, Facts, Gsp, GspParams, Place, Qdisc, QueueView, Setpoint, Setting,
     Spec, SteerParams, SteerStatus, Steered, SteeredState, Unmet, Value, Verdict,
 };
 use sojourn_units::{Rate, Span, Time};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 const PACKET: Facts = Facts {
     len: 1000,
-    ect: false,
+    ecn: Ecn::NotEct,
 };
 
 /// What the test and its AQM tell each other.

@@ -5,6 +5,8 @@
 //! Takes each cell of a scenario (of `scenarios/demo.toml` by default) to the middle of its run,
 //! and prints the time of a copy there, which is also given up again: the median of 200.
 
+#![allow(clippy::disallowed_methods, reason = "a bench measures real time")]
+
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::Run;
 use sojourn_units::Time;

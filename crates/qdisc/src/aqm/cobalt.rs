@@ -152,7 +152,7 @@ impl Cobalt {
             state.count = state.count.saturating_add(1);
             state.is_paced = true;
             state.drop_next = self.control_law(state.drop_next, state.count);
-            verdict = if packet.ect && self.params.ecn {
+            verdict = if packet.ect() && self.params.ecn {
                 Verdict::Mark
             } else {
                 Verdict::Drop

@@ -40,6 +40,7 @@
 use crate::accounts::{Counters, DropReason, FlowStatistics};
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::packet::Ecn;
 use crate::params::{CodelLaw, CodelParams};
 use crate::report::{Field, int, micros};
 use alloc::vec::Vec;
@@ -289,13 +290,21 @@ impl Codel {
     }
 
     fn signal(&mut self, packet: Facts) -> Verdict {
-        if self.params.ecn && packet.ect {
+        if self.params.ecn && packet.ect() {
             self.counters.ecn_mark += 1;
             Verdict::Mark
         } else {
             self.counters.dropped += 1;
             Verdict::Drop
         }
+    }
+}
+
+/// The ECN field that Linux looks at: a packet that CoDel has just marked carries CE.
+const fn after(verdict: Verdict, ecn: Ecn) -> Ecn {
+    match verdict {
+        Verdict::Mark => Ecn::Ce,
+        Verdict::Pass | Verdict::Drop => ecn,
     }
 }
 
@@ -330,8 +339,8 @@ impl Aqm for Codel {
         };
         if let Some(threshold) = self.params.ce_threshold
             && sojourn > self.unit(threshold)
-            && packet.ect
             && verdict != Verdict::Drop
+            && self.params.ce_selector.has(after(verdict, packet.ecn))
         {
             self.counters.ce_mark += 1;
             verdict = Verdict::Mark;

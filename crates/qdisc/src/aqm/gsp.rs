@@ -177,7 +177,7 @@ impl Gsp {
     #[cold]
     fn signal(&mut self, state: &mut GspState, packet: Facts, now: Time) -> Verdict {
         state.expiry = now + self.interval(state);
-        if self.params.ecn && packet.ect {
+        if self.params.ecn && packet.ect() {
             self.counters.ecn_mark += 1;
             Verdict::Mark
         } else {

@@ -380,7 +380,7 @@ impl Aqm for Pie {
             state.burst_allowance = MAX_BURST;
         }
         let verdict = if hit {
-            if self.params.ecn && packet.ect && state.prob <= self.params.ecn_limit {
+            if self.params.ecn && packet.ect() && state.prob <= self.params.ecn_limit {
                 self.counters.ecn_mark += 1;
                 Verdict::Mark
             } else {

@@ -323,7 +323,7 @@ impl Red {
     fn signal(&mut self, packet: Facts, forced: bool) -> Verdict {
         let (p, c) = (&self.params, &mut self.counters);
         let may_mark = p.ecn && !(forced && p.harddrop);
-        let (count, verdict) = match (may_mark && packet.ect, forced) {
+        let (count, verdict) = match (may_mark && packet.ect(), forced) {
             (true, true) => (&mut c.forced_mark, Verdict::Mark),
             (true, false) => (&mut c.prob_mark, Verdict::Mark),
             (false, _) if may_mark && p.nodrop => return Verdict::Pass,

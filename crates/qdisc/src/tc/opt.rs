@@ -2,7 +2,7 @@
 //! `kinds`.
 
 use crate::params::{
-    CodelLaw, DualDrop, DualLaw, DualMask, DualOverload, PieLaw, RedLaw, StepThreshold,
+    CeSelector, CodelLaw, DualDrop, DualLaw, DualMask, DualOverload, PieLaw, RedLaw, StepThreshold,
 };
 use crate::report::Value;
 use crate::spec::Spec;
@@ -178,6 +178,8 @@ pub(super) enum Json {
     Named(&'static str),
     /// A name for a time, and another one for packets.
     TimeOrPackets(&'static str, &'static str),
+    /// Its name for what is before the stroke of its word, and this one for what is behind.
+    Parts(&'static str),
     /// Another name, and words of its own for those of a choice.
     Words(&'static str, &'static [&'static str]),
     /// Another name, and a value of its own.
@@ -237,7 +239,7 @@ macro_rules! word {
     };
 }
 
-word!(CodelLaw, DualLaw, PieLaw, RedLaw);
+word!(CeSelector, CodelLaw, DualLaw, PieLaw, RedLaw);
 
 impl Datum for StepThreshold {
     fn amount(self) -> Option<Amount> {
@@ -504,7 +506,7 @@ impl Opt {
     /// Its name in tc's JSON.
     pub(super) const fn json_name(&self) -> &'static str {
         match self.json {
-            Json::Same => self.name,
+            Json::Same | Json::Parts(_) => self.name,
             Json::Named(name)
             | Json::Words(name, _)
             | Json::Made(name, _)
@@ -523,7 +525,7 @@ impl Opt {
     /// Whether a field of tc's JSON is it.
     pub(super) fn is_told_as(&self, field: &str) -> bool {
         let other = match self.json {
-            Json::TimeOrPackets(_, packets) => packets,
+            Json::TimeOrPackets(_, other) | Json::Parts(other) => other,
             _ => self.json_name(),
         };
         self.json_name() == field || other == field

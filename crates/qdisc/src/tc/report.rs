@@ -23,11 +23,25 @@ use sojourn_units::Span;
 fn options(spec: &Spec) -> Vec<Field> {
     let kind = of(spec);
     let initial = (kind.initial)();
-    let field = |opt: &Opt| {
-        let (name, value) = (opt.json_name_in(spec).into(), opt.told(spec, &initial)?);
-        Some(Field { name, value })
+    let fields = |opt: &Opt| {
+        let name = opt.json_name_in(spec);
+        match (opt.told(spec, &initial), opt.json) {
+            (Some(Value::Text(word)), Json::Parts(other)) => {
+                let (value, mask) = parts(&word);
+                Vec::from([int(name, value), int(other, mask)])
+            }
+            (Some(value), _) => Vec::from([Field::new(name, value)]),
+            (None, _) => Vec::new(),
+        }
     };
-    kind.options.iter().filter_map(field).collect()
+    kind.options.iter().flat_map(fields).collect()
+}
+
+/// Value and mask of a word such as `0x1/0x3`.
+fn parts(word: &str) -> (u32, u32) {
+    let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).unwrap_or(0);
+    let (value, mask) = word.split_once('/').unwrap_or((word, "0"));
+    (number(value), number(mask))
 }
 
 impl Report {
@@ -230,6 +244,16 @@ fn text_option(field: &Field, opt: Option<&'static Opt>) -> Option<String> {
             return Some(String::from(if *on { told.name } else { off? }));
         }
         (Value::Bool(on), _) => return on.then(|| String::from(name)),
+        // What JSON has as two numbers is one word here, at the first.
+        (Value::Int(number), Some(Unit::Word(words))) => {
+            let is_it = |word: &&&str| i64::from(parts(word).0) == *number;
+            let is_first = opt.is_some_and(|opt| opt.name == name);
+            return words
+                .iter()
+                .find(is_it)
+                .filter(|_| is_first)
+                .map(|word| format!("{name} {word}"));
+        }
         // A switch that JSON names by its word.
         (Value::Text(word), Some(Unit::Switch(_))) => return Some(word.clone()),
         (Value::Text(word), Some(Unit::Choice(words))) => {

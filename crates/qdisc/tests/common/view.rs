@@ -1,6 +1,6 @@
 //! What an AQM sees, for tests that drive one by hand.
 
-use sojourn_qdisc::{Facts, QueueView};
+use sojourn_qdisc::{Ecn, Facts, QueueView};
 use sojourn_units::{Span, Time};
 
 pub(crate) fn at(millis: u64) -> Time {
@@ -21,11 +21,11 @@ pub(crate) fn held(packets: u32) -> QueueView {
 
 pub(crate) const PLAIN: Facts = Facts {
     len: 1500,
-    ect: false,
+    ecn: Ecn::NotEct,
 };
 pub(crate) const CAPABLE: Facts = Facts {
     len: 1500,
-    ect: true,
+    ecn: Ecn::Ect0,
 };
 
 /// Of the arrivals between two signals.

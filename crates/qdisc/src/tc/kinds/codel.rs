@@ -6,10 +6,12 @@ use super::flows::{
     MEMORY_LIMIT, NAT, NEW_FLOWS_LEN, OLD_FLOWS_LEN, WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES,
     quantum,
 };
-use crate::params::{CodelLaw, CodelParams, FlowParams};
-use crate::spec::Spec;
+use crate::params::{CeSelector, CodelLaw, CodelParams, FlowParams};
+use crate::spec::{Part, Spec};
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Opt, Unit, When, field, first, options, ours, stats, when};
+use crate::tc::opt::{
+    Datum, Json, Opt, Unit, When, field, first, json, kept, opt, options, ours, stats, when,
+};
 
 options! { CodelParams;
     pub(super) TARGET: time target, "standing delay that is acceptable";
@@ -20,6 +22,26 @@ options! { CodelParams;
         "whose arithmetic: Linux drops again sooner than RFC 8289 says; linux-3.5 is Linux before \
          March 2026, whose sparse flows lose more; ns-2's is that of 2012";
 }
+/// Nothing without a threshold, as in Linux.
+const SELECTOR: Opt = json(
+    opt(
+        "ce_threshold_selector",
+        Unit::Word(&CeSelector::WORDS),
+        (0, CeSelector::WORDS.len() as u64 - 1),
+        kept!(
+            CodelParams;
+            |codel| match (codel.ce_threshold, codel.ce_selector) {
+                (None, _) | (_, CeSelector::All) => None,
+                (_, selector) => selector.amount(),
+            };
+            |codel, amount| codel.ce_selector = Datum::of(amount)
+        ),
+        "whom `ce_threshold` marks, by value and mask of the ECN field: all, ECT(1) (L4S) or \
+         ECT(0)",
+    ),
+    Json::Parts("ce_threshold_mask"),
+);
+
 const LAWS: Unit = Unit::Word(&CodelLaw::WORDS);
 const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));
 const ECN: Opt = ecn(Some("noecn"), field!(CodelParams, ecn));
@@ -58,6 +80,7 @@ pub(super) const FQ_CODEL: Kind = Kind {
         quantum(Unit::Count),
         TARGET,
         CE_THRESHOLD,
+        when(SELECTOR, When::Changed, When::Changed),
         INTERVAL,
         MEMORY_LIMIT,
         when(ECN, When::Always, When::On),
@@ -68,10 +91,6 @@ pub(super) const FQ_CODEL: Kind = Kind {
         NAT,
         ACKS,
     ],
-    absent: &[(
-        "ce_threshold_selector",
-        "`ce_threshold` applies to every ECN-capable packet",
-    )],
     stats: stats! {
         [maxpacket: "largest packet so far, bytes";
          drop_overlimit: "packets dropped at the packet or memory limit";
@@ -89,6 +108,14 @@ pub(super) const FQ_CODEL: Kind = Kind {
             ..CodelParams::default()
         };
         Spec::flows(FlowParams::default(), codel)
+    },
+    rules: |_, spec| {
+        if let Some(codel) = CodelParams::of_mut(spec)
+            && codel.ce_threshold.is_none()
+        {
+            codel.ce_selector = CeSelector::All;
+        }
+        Ok(())
     },
     ..Kind::BARE
 };

@@ -3,10 +3,10 @@
 use super::read;
 use crate::End;
 use crate::params::{
-    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, DualDrop, DualLaw,
-    DualMask, DualOverload, DualPi2Params, FifoParams, FlowParams, FlowParts, GspParams, HtbParams,
-    PieLaw, PieParams, RedLaw, RedParams, RedUnit, RedWeight, SteerParams, StepThreshold,
-    TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CeSelector, CobaltParams, CodelLaw, CodelParams,
+    DualDrop, DualLaw, DualMask, DualOverload, DualPi2Params, FifoParams, FlowParams, FlowParts,
+    GspParams, HtbParams, PieLaw, PieParams, RedLaw, RedParams, RedUnit, RedWeight, SteerParams,
+    StepThreshold, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -46,6 +46,7 @@ fn codel() -> impl Strategy<Value = CodelParams> {
             interval,
             ecn,
             ce_threshold,
+            ce_selector: CeSelector::All,
             law,
         },
     )

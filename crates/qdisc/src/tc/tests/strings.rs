@@ -85,6 +85,11 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "codel limit 1000 target 5ms ce_threshold 1ms interval 100ms",
     ),
     (
+        "fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3",
+        "fq_codel limit 10240 flows 1024 target 5ms ce_threshold 1ms \
+         ce_threshold_selector 0x1/0x3 interval 100ms memory_limit 32Mb ecn drop_batch 64",
+    ),
+    (
         "pie",
         "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20",
     ),
@@ -440,10 +445,9 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "100",
     ),
     (
-        "fq_codel ce_threshold_selector 0x1/0x3",
-        "`ce_threshold_selector` of fq_codel is not in Sojourn; `ce_threshold` applies to \
-             every ECN-capable packet",
-        "ce_threshold_selector",
+        "fq_codel ce_threshold_selector 0x4/0xfc",
+        "`0x4/0xfc` is not what `ce_threshold_selector` takes; one of 0/0, 0x1/0x3, 0x2/0x3",
+        "0x4/0xfc",
     ),
     (
         "red limit 400000",
