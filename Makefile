@@ -76,6 +76,8 @@ test: lint
 	@scripts/tests
 	$(DEBUG)/examples/fq_codel
 	$(DEBUG)/examples/own_aqm
+	$(DEBUG)/examples/quic
+	$(DEBUG)/examples/tcp
 	@scripts/setup count
 	python3 benches/instructions.py --check
 	@scripts/setup package

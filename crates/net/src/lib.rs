@@ -1,0 +1,72 @@
+//! A simulated network for other people's stacks: hosts, links, the queues of Sojourn, and its TCP
+//! flows as cross traffic, around a stack that does no I/O itself.
+//!
+//! A [`Stack`] is a transport that is called: with a datagram, with the time, for what it has to
+//! send, for when it wants to be called next. QUIC and TCP stacks in Rust and C have exactly these
+//! calls. [`Net`] drives the stacks at the ends of a scenario's flows with `app = "outside"` in
+//! simulated time, so that a run takes as long as the stacks compute and gives the same sizes and
+//! times again, whatever keys they draw.
+//!
+//! ```
+//! use sojourn_net::{Arrival, Datagram, Net, Stack, Time};
+//!
+//! /// Sends back what it gets, and begins with one datagram.
+//! struct Echo(Option<Datagram>);
+//!
+//! impl Stack for Echo {
+//!     fn input(&mut self, arrival: Arrival) {
+//!         self.0 = Some(arrival.datagram);
+//!     }
+//!     fn timeout(&mut self, _now: Time) {}
+//!     fn output(&mut self, _now: Time) -> Option<Datagram> {
+//!         self.0.take()
+//!     }
+//!     fn next_timeout(&mut self) -> Option<Time> {
+//!         None
+//!     }
+//! }
+//!
+//! const SCENARIO: &str = r#"
+//! format = "sojourn-scenario/1"
+//! name = "echo"
+//! duration = "2s"
+//! [dumbbell]
+//! rtt = "20ms"
+//! qdisc = "fq_codel"
+//! up = { rate = "10mbit" }
+//! down = { rate = "10mbit" }
+//! [[flow]]
+//! name = "echo"
+//! direction = "up"
+//! app = "outside"
+//! [[flow]]
+//! name = "bulk"
+//! direction = "up"
+//! app = "bulk"
+//! "#;
+//!
+//! let mut net = Net::new(SCENARIO, 1)?;
+//! let ping = Datagram { payload: vec![0; 100], ..Datagram::default() };
+//! net.attach("echo", [Echo(Some(ping)), Echo(None)]);
+//! net.run_until(Time::MAX)?;
+//! let result = net.finish();
+//! let (_, echo) = &result.flows[0];
+//! assert!(echo.sent_packets > 50);
+//! # Ok::<(), sojourn_net::NetError>(())
+//! ```
+//!
+//! A run that fails (that panics while a [`Net`] is held) leaves its scenario, its seed and, if it
+//! was [recorded](Net::record), a capture, and says where.
+//!
+//! Not here: sockets, threads, a clock.
+#![forbid(unsafe_code)]
+
+mod evidence;
+mod net;
+mod stack;
+
+pub use net::{Net, NetError};
+pub use sojourn_sim::{Arrival, Datagram, End, NoFork, Run};
+pub use sojourn_units::{Span, Time};
+pub use sojourn_world::RunResult;
+pub use stack::Stack;
