@@ -117,14 +117,16 @@ class Browser:
     def picture(
         self, path: pathlib.Path, css: str | None = None, height: float | None = None
     ) -> None:
-        """The whole page as PNG, or an element of it, `height` pixels of it at most."""
+        """The whole page as PNG, or an element with a margin, `height` pixels of it at most."""
         parameters: dict[str, object] = {"captureBeyondViewport": True}
         if css is not None:
             clip = self.run(
                 """
                 const box = document.querySelector(arguments[0]).getBoundingClientRect();
-                return { x: box.x + scrollX, y: box.y + scrollY, width: box.width,
-                         height: Math.min(box.height, arguments[1] ?? Infinity), scale: 1 };
+                const margin = 16;
+                return { x: Math.max(box.x + scrollX - margin, 0), y: box.y + scrollY - margin,
+                         width: box.width + 2 * margin, scale: 1,
+                         height: Math.min(box.height + 2 * margin, arguments[1] ?? Infinity) };
                 """,
                 css,
                 height,
