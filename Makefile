@@ -1,7 +1,7 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
-.PHONY: fresh static lint doc site deny clean
+.PHONY: fresh static lint doc site figures deny clean
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -31,6 +31,7 @@ help:
 	@echo 'make fresh   those packages tried on a fresh Debian 12, as root'
 	@echo 'make static  both programs for any Linux, no libraries, target/package/sojourn-*.tar.gz'
 	@echo 'make lint    format and lints only'
+	@echo 'make figures what documents show of runs and of the code, made anew; says what drifted'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
 	@echo 'make site    the documentation as a site with pictures, target/site/html/index.html'
@@ -136,6 +137,17 @@ site:
 	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) scripts/site $(DEBUG)/sojourn
+
+# The tests that hold documents write them instead. What a machine's speed decides stays as it is:
+# its documents name the commands.
+figures:
+	@scripts/setup test
+	@scripts/setup python
+	-SOJOURN_WRITE=1 $(CARGO) test --quiet --workspace --locked --no-fail-fast --test readme \
+		--test pages --test pages_kernel --test grid --test reference --test format \
+		--test documents --test fidelity
+	-SOJOURN_WRITE=1 $(PYTHON) -m pytest -q crates/python/tests/test_docs.py
+	@git diff --stat -- README.md docs scenarios
 
 # Not part of `make test`: to build cargo-deny takes minutes (`cargo install --locked cargo-deny`).
 deny:
