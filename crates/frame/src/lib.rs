@@ -19,4 +19,4 @@ mod series;
 pub use column::{Column, Values, Words};
 pub use frame::Frame;
 pub use rows::{flows, links, runs};
-pub use series::series;
+pub use series::{distribution_keys, distributions, series};

@@ -1,6 +1,8 @@
 //! Tables of made-up results, and of a run.
 
-use sojourn_frame::{Frame, Values, flows, links, runs, series};
+use sojourn_frame::{
+    Frame, Values, distribution_keys, distributions, flows, links, runs, series,
+};
 use sojourn_qdisc::{Field, Report, Value};
 use sojourn_units::{Rate, Unit};
 use sojourn_world::{
@@ -190,6 +192,22 @@ fn series_are_rows_with_their_time() {
     assert_eq!(numbers(&frame, "value")[..2], [Some(7.0), None]);
     assert_eq!(numbers(&frame, "dumbbell.rtt_ms")[4], Some(1500.0));
     assert!(series_of(&results(), Some("cwnd")).is_empty());
+}
+
+#[test]
+fn distributions_are_rows_with_their_share() {
+    let mut results = results();
+    let (_, flow) = results[1].flows.iter_mut().next().expect("it has a flow");
+    flow.rtt.cdf = vec![(20.0, 0.5), (90.0, 1.0)];
+    let whole = |number: usize| Ok::<_, Infallible>(Cow::Borrowed(&results[number]));
+    let Ok(frame) = distributions(&results, whole, Some("rtt_ms"));
+    assert_eq!(numbers(&frame, "share"), [Some(0.5), Some(1.0)]);
+    assert_eq!(numbers(&frame, "value"), [Some(20.0), Some(90.0)]);
+    let Ok(other) = distributions(&results, whole, Some("sojourn_ms"));
+    assert!(other.is_empty());
+    let keys = distribution_keys();
+    assert!(keys.contains("rtt_ms") && keys.contains("sojourn_ms") && keys.contains("app.mos"));
+    assert!(!keys.contains("goodput_bps"));
 }
 
 #[test]

@@ -65,7 +65,8 @@ def run(
     overrides
         Fields by their paths with other values: ``dumbbell__rtt="20ms"``, or
         ``**{"flow.upload.tcp.cc": "reno"}``. A field that the scenario sweeps is swept no more.
-        A queue's value may be an `Aqm` class: ``dumbbell__qdisc=HalfFull``.
+        A queue's value may be an `Aqm` class: ``dumbbell__qdisc=HalfFull``, that of ``cc`` a
+        `CongestionControl`, and both a text that names one (see `sojourn.plugins`).
 
     Raises
     ------
@@ -127,8 +128,9 @@ def sweep(
 
     ``axes`` are fields by their paths with the values that they take, beside what the scenario
     sweeps itself: ``{"dumbbell.rtt": ["10ms", "100ms"], "dumbbell.qdisc": ["codel", "pie"]}``.
-    An `Aqm` class is a value of a queue's field: ``{"dumbbell.qdisc": ["codel", HalfFull]}``.
-    What is not explained here is as in `run`.
+    An `Aqm` class is a value of a queue's field, ``{"dumbbell.qdisc": ["codel", HalfFull]}``, and
+    a `CongestionControl` one of ``cc``: ``{"flow.download.tcp.cc": ["cubic", Gentle]}``. What is
+    not explained here is as in `run`.
 
     Parameters
     ----------
@@ -141,9 +143,10 @@ def sweep(
         Runs in each partition, with `out`.
     """
     stands = aqm.StandIns()
-    sets, sweeps = assignments(stands.put(overrides)), assignments(stands.put(axes))
-    prototypes = bool(queues or controls or stands.makers)
-    text = text_of(scenario)
+    sets = assignments(stands.put(overrides, "--set"))
+    sweeps = assignments(stands.put(axes, "--sweep"))
+    text = stands.text(text_of(scenario))
+    prototypes = bool(queues or controls or stands.makers or stands.controls)
     if out is not None:
         if world != "sim" or prototypes or keep is not None:
             raise ValueError("out is for the simulator, with nothing of Python's, and keeps runs")
@@ -170,7 +173,8 @@ def sweep(
         return _program.run(text, world, sets, sweeps, checked, jobs)
     if prototypes and jobs is None:
         jobs = 1  # Python answers one at a time
-    made = aqm.makers(queues or {}), tcp.makers(controls or {}), stands.makers
+    own = aqm.makers(queues or {}), tcp.makers(controls or {})
+    made = *own, stands.makers, stands.controls
     with Bar(len(checked), shown=progress) as bar:
         return Results(_native.run(checked, None, made, jobs, series, bar.tell))
 

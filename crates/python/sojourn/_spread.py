@@ -42,7 +42,7 @@ def _read(sweep: Sweep) -> _native.Scenario:
 
 def _task(sweep: Sweep, number: int) -> tuple[bytes, list[str]]:
     """One run, as bytes, and what is to be said of it."""
-    result = _native.run(_read(sweep), [number], ([], [], []), 1, sweep.series, None)
+    result = _native.run(_read(sweep), [number], ([], [], [], []), 1, sweep.series, None)
     return result.pack(), result.notes
 
 

@@ -86,37 +86,82 @@ def makers(queues: Mapping[str, Factory]) -> list[tuple[str, str, Callable[[int,
     return [(link, getattr(one, "__name__", "own"), _maker(one)) for link, one in named]
 
 
+CONTROLS = "bic cdg highspeed htcp hybla illinois lp nv scalable veno yeah".split()
+"""What stands in a scenario for congestion controls of Python's: those that only Linux has."""
+
+
 class StandIns:
-    """AQMs that are values of fields. In the scenario's text a queue that nobody uses stands for
-    each: a FIFO of a limit of four billion packets."""
+    """AQMs and congestion controls that are values of fields.
+
+    In the scenario's text a queue that nobody uses stands for each AQM, a FIFO of a limit of four
+    billion packets, and for each congestion control one that only Linux has.
+    """
 
     def __init__(self) -> None:
-        self.makers: list[tuple[str, str, Callable[[int, str], Aqm]]] = []
+        self.makers: list[tuple[str, str, Callable[[int, str], Any]]] = []
         """The queue's string, the name of the AQM, and what makes it."""
-        self._known: dict[Factory, str] = {}
+        self.controls: list[tuple[str, str, Callable[[int, float, int], Any]]] = []
+        """The same of congestion controls, with a name of Linux's."""
+        self._known: dict[Any, str] = {}
 
-    def put(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields with their values, or lists of values, and a queue in the place of each AQM."""
-        return {name: self._put(name, given) for name, given in fields.items()}
+    def put(self, fields: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Fields with their values, or lists of values, and a stand-in in the place of each class.
 
-    def _put(self, field: str, given: Any) -> Any:
-        if isinstance(given, (list, tuple)):
-            return [self._put(field, one) for one in given]
-        if not callable(given):
-            return given
-        if not field.endswith("qdisc"):
-            name = getattr(given, "__name__", repr(given))
-            path = field.replace("__", ".")
-            if path.rpartition(".")[2] == "cc":
-                flow = path.split(".")[1] if path.startswith("flow.") else "FLOW"
-                instead = f'controls={{"{flow}": {name}}}'
-                raise TypeError(f"{field}={name}: a congestion control is no value; give {instead}")
-            raise TypeError(f"{field}={name}: an AQM is a value of a queue's field (…qdisc)")
-        if given not in self._known:
+        ``where`` is the kind of argument, for errors.
+        """
+        return {name: self._put(name, given, where) for name, given in fields.items()}
+
+    def text(self, text: tuple[str, str, str]) -> tuple[str, str, str]:
+        """A scenario's text with a stand-in in the place of each class that it names."""
+        from . import plugins
+
+        if "python:" not in text[1]:
+            return text
+        return plugins.replaced(text, self.stand_in)
+
+    def stand_in(self, given: Any) -> str:
+        """What stands for a class."""
+        from . import tcp
+
+        if given in self._known:
+            return self._known[given]
+        name = getattr(given, "__name__", "own")
+        if _is_control(given):
+            if len(self.controls) == len(CONTROLS):
+                raise ValueError(f"at most {len(CONTROLS)} congestion controls of Python's at once")
+            stand_in = CONTROLS[len(self.controls)]
+            self.controls.append((stand_in, name, tcp.maker(given)))
+        else:
             stand_in = f"pfifo limit {2**32 - 1 - len(self.makers)}"
-            self._known[given] = stand_in
-            self.makers.append((stand_in, getattr(given, "__name__", "own"), _maker(given)))
-        return self._known[given]
+            self.makers.append((stand_in, name, _maker(given)))
+        self._known[given] = stand_in
+        return stand_in
+
+    def _put(self, field: str, given: Any, where: str) -> Any:
+        from . import plugins
+
+        path = field if "." in field else field.replace("__", ".")
+        if isinstance(given, (list, tuple)):
+            return [self._put(field, one, where) for one in given]
+        if plugins.is_named(given):
+            given = plugins.load(given, ".", where, path)
+        elif not callable(given):
+            return given
+        name = getattr(given, "__name__", repr(given))
+        last = path.rpartition(".")[2]
+        if _is_control(given) and last != "cc":
+            raise TypeError(f"{field}={name}: a congestion control is a value of `cc` (…tcp.cc)")
+        if not _is_control(given) and last != "qdisc":
+            raise TypeError(f"{field}={name}: an AQM is a value of a queue's field (…qdisc)")
+        return self.stand_in(given)
+
+
+def _is_control(given: Any) -> bool:
+    from .tcp import CongestionControl
+
+    if isinstance(given, type):
+        return issubclass(given, CongestionControl)
+    return getattr(given, "is_control", False)
 
 
 def _maker(factory: Factory) -> Callable[[int, str], Aqm]:

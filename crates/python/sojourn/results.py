@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .plot import Plot, parameters
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    import xarray
 
 __all__ = ["Report", "Results", "Table"]
 
@@ -151,6 +153,46 @@ class Results:
         metric that there is not is an `IndexError`, which names the nearest.
         """
         return Table(self._native.series(metric))
+
+    def _distributions(self, metric: str | None = None) -> Table:
+        """A row for each point of the cumulative distributions, of one metric or of all."""
+        return Table(self._native.distributions(metric))
+
+    @property
+    def plot(self) -> Plot:
+        """Figures on matplotlib: ``cdf``, ``box``, ``series``, ``tradeoff``, ``heatmap`` and
+        ``winners``."""
+        return Plot(self)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The figures of runs as an `xarray.Dataset`: a dimension for each parameter that varies,
+        and ``seed``; ``world`` is one too, if there are several."""
+        import numpy
+        import xarray
+
+        runs = self.runs
+        dimensions = [*parameters(runs), "seed"]
+        if len(set(runs["world"])) > 1:
+            dimensions.insert(0, "world")
+        values = {name: list(dict.fromkeys(runs[name])) for name in dimensions}
+        places = [
+            tuple(values[name].index(one) for name, one in zip(dimensions, row, strict=True))
+            for row in zip(*(runs[name] for name in dimensions), strict=True)
+        ]
+        shape = [len(values[name]) for name in dimensions]
+        figures = runs.columns[runs.columns.index("jain") :]
+        variables = {}
+        for name in figures:
+            column = runs[name]
+            if not all(one is None or isinstance(one, (int, float)) for one in column):
+                continue
+            array = numpy.full(shape, numpy.nan)
+            for place, one in zip(places, column, strict=True):
+                if one is not None:
+                    array[place] = one
+            about = {"unit": runs.unit(name), "long_name": runs.meaning(name)}
+            variables[name] = (dimensions, array, about)
+        return xarray.Dataset(variables, coords=values, attrs={"title": self.title})
 
     def reading(self) -> list[str]:
         """What the figures say, in sentences."""

@@ -212,10 +212,10 @@ Maker: TypeAlias = Callable[[int, float, int], CongestionControl]
 def makers(controls: Mapping[str, Factory]) -> list[tuple[str, str, Maker]]:
     """Flows, the name of the congestion control there, and what makes it."""
     named = controls.items()
-    return [(flow, getattr(one, "__name__", "own"), _maker(one)) for flow, one in named]
+    return [(flow, getattr(one, "__name__", "own"), maker(one)) for flow, one in named]
 
 
-def _maker(factory: Factory) -> Maker:
+def maker(factory: Factory) -> Maker:
     """What makes the congestion control of an end of such a flow."""
 
     def make(window: int, ssthresh: float, mss: int) -> CongestionControl:

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use sojourn_qdisc::{Qdisc, Setting, Spec};
 use sojourn_scenario::problem::suggestion;
 use sojourn_sim::{Instead, Packet, Sim};
-use sojourn_tcp::{Config, CongestionControl};
+use sojourn_tcp::{Algorithm, Config, CongestionControl};
 use sojourn_world::{
     Cell, Flow, Interface, Progress, RunResult, ScenarioInfo, Taps, Transport, World, WorldError,
     WorldName,
@@ -20,9 +20,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A link's or flow's name, the name of what stands there, and what makes one.
 pub(crate) type Maker = (String, String, Py<PyAny>);
 
-/// A queue's string that stands in a scenario for an AQM of Python's, the AQM's name, and what
-/// makes one.
+/// What stands in a scenario for an AQM or a congestion control of Python's: a queue's string, or
+/// the name of one that only Linux has; then the name of what it stands for, and what makes one.
 pub(crate) type StandIn = (String, String, Py<PyAny>);
+
+/// All that is written in Python: queues of links, congestion controls of flows, and those that
+/// are values of fields.
+pub(crate) type Written = (Vec<Maker>, Vec<Maker>, Vec<StandIn>, Vec<StandIn>);
 
 /// Asks Python, and keeps the first exception.
 #[derive(Clone, Debug, Default)]
@@ -57,24 +61,34 @@ pub(crate) struct Prototypes {
     controls: Vec<Maker>,
     /// By the queue that stands for it in cells.
     values: Vec<(Spec, Py<PyAny>)>,
+    /// By the congestion control of Linux that stands for it in cells.
+    control_values: Vec<StandIn>,
     asked: Asked,
 }
 
 impl Prototypes {
-    /// With AQMs at these links, congestion controls of these flows, and AQMs that are values of
+    /// With AQMs at these links, congestion controls of these flows, and those that are values of
     /// fields. Their names become parameters of the cells. Cells that were different only in what
     /// is replaced are one.
     pub(crate) fn new(
         py: Python<'_>,
-        (queues, controls, values): (Vec<Maker>, Vec<Maker>, Vec<StandIn>),
+        (queues, controls, values, control_values): Written,
         info: &mut ScenarioInfo,
         cells: &mut Vec<Cell>,
     ) -> PyResult<Self> {
         let axes = info.axes.iter_mut().flat_map(|axis| &mut axis.values);
         let params = cells.iter_mut().flat_map(|cell| &mut cell.params);
         for text in axes.chain(params.map(|(_, value)| value)) {
-            if let Some((_, name, _)) = values.iter().find(|(stand_in, ..)| stand_in == text) {
+            let mut all = values.iter().chain(&control_values);
+            if let Some((_, name, _)) = all.find(|(stand_in, ..)| stand_in == text) {
                 text.clone_from(name);
+            }
+        }
+        // The text says again what it said before something stood in it.
+        if let Some(source) = &mut info.source {
+            for (stand_in, name, _) in values.iter().chain(&control_values) {
+                let quoted = |text: &str| format!("\"{text}\"");
+                *source = source.replace(&quoted(stand_in), &quoted(name));
             }
         }
         settle(cells, "qdisc", &queues, |cell| cell.network.link_names());
@@ -107,6 +121,7 @@ impl Prototypes {
             queues,
             controls,
             values: values.collect::<PyResult<_>>()?,
+            control_values,
             asked: Asked::default(),
         })
     }
@@ -196,6 +211,33 @@ fn maker<'a>(makers: &'a [Maker], place: &str) -> Option<&'a Py<PyAny>> {
 struct Making<'a> {
     prototypes: &'a Prototypes,
     seed: u64,
+    /// Flows whose congestion control is a value of a field, with what makes one.
+    controls: Vec<(String, &'a Py<PyAny>)>,
+}
+
+impl<'a> Making<'a> {
+    /// For a cell, in which nothing stands for congestion controls of Python's any more.
+    fn new(prototypes: &'a Prototypes, cell: &mut Cell) -> Self {
+        let mut controls = Vec::new();
+        for flow in &mut cell.flows {
+            let Transport::Tcp(config) = &mut flow.transport else {
+                continue;
+            };
+            let Algorithm::Linux(name) = config.algorithm else {
+                continue;
+            };
+            let mut all = prototypes.control_values.iter();
+            if let Some((_, _, maker)) = all.find(|(stand_in, ..)| stand_in == name) {
+                config.algorithm = Algorithm::Reno;
+                controls.push((flow.name.clone(), maker));
+            }
+        }
+        Self {
+            prototypes,
+            seed: cell.seed,
+            controls,
+        }
+    }
 }
 
 impl Instead for Making<'_> {
@@ -223,7 +265,8 @@ impl Instead for Making<'_> {
         let Prototypes {
             controls, asked, ..
         } = self.prototypes;
-        let maker = maker(controls, &flow.name)?;
+        let value = || self.controls.iter().find(|(name, _)| *name == flow.name);
+        let maker = maker(controls, &flow.name).or_else(|| value().map(|(_, maker)| *maker))?;
         let control = asked.of(|py| control::Written::new(py, maker, config, asked.clone()))?;
         Some(Box::new(control))
     }
@@ -241,10 +284,8 @@ impl World for Prototypes {
             }
             progress(now)
         };
-        let mut making = Making {
-            prototypes: self,
-            seed: cell.seed,
-        };
-        Sim.run_with(cell, &mut ask, &mut making)
+        let mut cell = cell.clone();
+        let mut making = Making::new(self, &mut cell);
+        Sim.run_with(&cell, &mut ask, &mut making)
     }
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_batch::{Results as Owner, check_out, clear};
 use sojourn_flent::data_file;
-use sojourn_frame::{flows, links, runs, series};
+use sojourn_frame::{distribution_keys, distributions, flows, links, runs, series};
 use sojourn_report::{
     Finished, Merged, ReportError, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
 };
@@ -119,6 +119,21 @@ impl Results {
         let whole = |number: usize| self.all().get(number);
         let frame = py
             .detach(|| series(&self.list, whole, metric.as_deref()))
+            .map_err(|error| error::report(py, &error))?;
+        py.detach(|| Table::of(frame, true))
+    }
+
+    #[pyo3(signature = (metric))]
+    fn distributions(&self, py: Python<'_>, metric: Option<String>) -> PyResult<Table> {
+        if let Some(name) = &metric {
+            let known: Vec<&str> = distribution_keys().into_iter().collect();
+            if !known.contains(&name.as_str()) {
+                return Err(error::lookup("distribution", name, &known));
+            }
+        }
+        let whole = |number: usize| self.all().get(number);
+        let frame = py
+            .detach(|| distributions(&self.list, whole, metric.as_deref()))
             .map_err(|error| error::report(py, &error))?;
         py.detach(|| Table::of(frame, true))
     }

@@ -1,7 +1,7 @@
 //! Runs in the simulator, while Python goes on: other threads run, and Ctrl-C is heard.
 
 use crate::error;
-use crate::prototype::{Maker, Prototypes, StandIn};
+use crate::prototype::{Prototypes, Written};
 use crate::results::Results;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
@@ -31,14 +31,14 @@ pub(crate) struct How {
 
 /// Runs these of a scenario's runs, by their numbers, all without numbers. `prototypes` are links
 /// with the name of the AQM there and what makes one, flows with their congestion control, and
-/// queues' strings that stand for an AQM.
+/// what stands for AQMs and congestion controls in the scenario.
 #[pyfunction]
 #[pyo3(signature = (scenario, numbers, prototypes, jobs, series, progress))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
     numbers: Option<Vec<usize>>,
-    prototypes: (Vec<Maker>, Vec<Maker>, Vec<StandIn>),
+    prototypes: Written,
     jobs: Option<NonZeroUsize>,
     series: bool,
     progress: Option<Py<PyAny>>,
@@ -57,8 +57,9 @@ pub(crate) fn run(
     let mut cells =
         cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
     let mut info = scenario.read.info.clone();
-    let (queues, controls, values) = &prototypes;
-    let outcomes = if queues.is_empty() && controls.is_empty() && values.is_empty() {
+    let (queues, controls, values, control_values) = &prototypes;
+    let is_plain = queues.is_empty() && controls.is_empty();
+    let outcomes = if is_plain && values.is_empty() && control_values.is_empty() {
         outcomes(py, &Sim, &cells, &how)?
     } else {
         let prototypes = Prototypes::new(py, prototypes, &mut info, &mut cells)?;

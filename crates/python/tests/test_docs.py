@@ -1,7 +1,12 @@
-"""What docs/python.md shows is run, block by block, over shorter runs."""
+"""What docs/python.md shows is run, block by block, over shorter runs; what pages show of scripts is
+what the scripts print."""
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import polars
@@ -71,4 +76,34 @@ def test_a_block_runs(number: int, here: Path) -> None:
 
 
 def test_there_are_blocks() -> None:
-    assert len(BLOCKS) == 9
+    assert len(BLOCKS) == 10
+
+
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+SHOWN = re.compile(r"^```console\n\$ python (\S+)\n(.*?)^```$", flags=re.M | re.S)
+NAMED = re.compile(r"^\*\*`([^`]+)`\*\*\n\n```[^\n]*\n(.*?)^```$", flags=re.M | re.S)
+WITH_SCRIPTS = [page for page in PAGES if SHOWN.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", WITH_SCRIPTS, ids=lambda page: page.stem)
+def test_a_page_shows_what_its_scripts_print(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    text = page.read_text(encoding="utf-8")
+    for name, lines in NAMED.findall(text):
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+
+    def today(found: re.Match[str]) -> str:
+        ran = subprocess.run(
+            [sys.executable, found[1]], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stderr
+        return f"```console\n$ python {found[1]}\n{ran.stdout}```"
+
+    wanted = SHOWN.sub(today, text)
+    if "SOJOURN_WRITE" in os.environ:
+        page.write_text(wanted, encoding="utf-8")
+    assert text == wanted, f"{page}: run this test with SOJOURN_WRITE=1"
+
+
+def test_pages_show_scripts() -> None:
+    assert len(WITH_SCRIPTS) >= 2

@@ -1,0 +1,184 @@
+"""AQMs and congestion controls that a text names: ``python:FILE:CLASS OPTION=VALUE ...``.
+
+>>> sojourn.run("line.toml")            # with qdisc = "python:my.py:OneOfN n=5" in it
+>>> sojourn.sweep("line.toml", {"dumbbell.qdisc": ["codel", "python:my.py:OneOfN"]})
+
+The file is seen from the folder of the scenario, or from the working directory where no file says
+it. Options are the class's keyword arguments: numbers where they look like it, else texts.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .aqm import Aqm
+from .errors import ScenarioError
+from .tcp import CongestionControl
+
+__all__ = ["is_named", "load", "replaced"]
+
+_PREFIX = "python:"
+_NAMED = re.compile(r"""(["'])(python:[^"'\n]*)\1""")
+
+
+class _Wrong(Exception):
+    """What is wrong with a name, and what would be right."""
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+def is_named(given: object) -> bool:
+    """Whether a value names something of Python's."""
+    return isinstance(given, str) and given.startswith(_PREFIX)
+
+
+def load(name: str, folder: str, where: str = "", field: str = "") -> Callable[..., Any]:
+    """The class that a name means, with its options.
+
+    Raises `ScenarioError`, as of the argument ``where``, which says what is wrong with the name.
+    """
+    try:
+        return _loaded(name, folder)
+    except _Wrong as wrong:
+        raise _error(where, None, None, field, wrong, None) from wrong.__cause__
+
+
+def replaced(
+    text: tuple[str, str, str], put: Callable[[Callable[..., Any]], str]
+) -> tuple[str, str, str]:
+    """A scenario's text in which ``put`` has said what stands for each class that is named."""
+    file, scenario, folder = text
+    lines = scenario.split("\n")
+    for number, line in enumerate(lines, 1):
+        if _PREFIX not in line or line.lstrip().startswith("#"):
+            continue
+
+        def stand_in(found: re.Match[str], number: int = number, line: str = line) -> str:
+            try:
+                return f'"{put(_loaded(found[2], folder))}"'
+            except _Wrong as wrong:
+                field = line.split("=")[0].strip()
+                at = found.start(2) + 1
+                raise _error(file, number, at, field, wrong, line) from wrong.__cause__
+
+        lines[number - 1] = _NAMED.sub(stand_in, line)
+    return file, "\n".join(lines), folder
+
+
+def _error(
+    file: str, line: int | None, column: int | None, field: str, wrong: _Wrong, shown: str | None
+) -> ScenarioError:
+    place = file if line is None else f"{file}:{line}:{column}"
+    text = f"{place}: {field}: {wrong}"
+    if shown is not None and column is not None:
+        edge = " " * len(str(line))
+        text += f"\n{edge} |\n{line} | {shown}\n{edge} | {' ' * (column - 1)}^"
+    if wrong.help is not None:
+        text += f"\n  = help: {wrong.help}"
+    problem = {
+        "file": file,
+        "line": line,
+        "column": column,
+        "field": field,
+        "message": str(wrong),
+        "help": wrong.help,
+    }
+    return ScenarioError(text, [problem])
+
+
+def _loaded(name: str, folder: str) -> Callable[..., Any]:
+    words = shlex.split(name.removeprefix(_PREFIX))
+    path, _, class_name = (words[0] if words else "").rpartition(":")
+    if not path or not class_name:
+        raise _Wrong(f"`{name}` names no class", "write `python:FILE:CLASS`")
+    module = _module(Path(folder) / path, path)
+    made = getattr(module, class_name, None)
+    known = [
+        one.__name__
+        for one in vars(module).values()
+        if isinstance(one, type)
+        and issubclass(one, (Aqm, CongestionControl))
+        and one.__module__ == module.__name__
+    ]
+    if made is None:
+        there = ", ".join(f"`{one}`" for one in known) or "none"
+        raise _Wrong(f"{path} has no class `{class_name}`", f"those that it has: {there}")
+    if not isinstance(made, type) or not issubclass(made, (Aqm, CongestionControl)):
+        help = "let it be a class of `sojourn.Aqm` or `sojourn.CongestionControl`"
+        raise _Wrong(f"`{class_name}` of {path} is no AQM and no congestion control", help)
+    options = {}
+    for word in words[1:]:
+        key, equals, value = word.partition("=")
+        if not equals or not key.isidentifier():
+            raise _Wrong(f"`{word}` is no option", "write options as NAME=VALUE, like `n=5`")
+        options[key] = _value(value)
+    return _With(made, options, name)
+
+
+class _With:
+    """A class with its options."""
+
+    def __init__(self, made: type, options: dict[str, Any], name: str) -> None:
+        self.made = made
+        self.options = options
+        self.is_control = issubclass(made, CongestionControl)
+        self.__name__ = name
+
+    def __call__(self, *given: Any) -> Any:
+        return self.made(*given, **self.options)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _With) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def _key(self) -> tuple[str, str]:
+        return self.made.__module__, self.__name__
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return {"true": True, "false": False}.get(text, text)
+
+
+_modules: dict[Path, tuple[int, ModuleType]] = {}
+
+
+def _module(whole: Path, path: str) -> ModuleType:
+    """The module of a file; the same one until the file changes."""
+    whole = whole.resolve()
+    try:
+        changed = whole.stat().st_mtime_ns
+    except OSError as error:
+        raise _Wrong(f"{path} cannot be read: {error.strerror}") from error
+    known = _modules.get(whole)
+    if known is not None and known[0] == changed:
+        return known[1]
+    spec = importlib.util.spec_from_file_location(f"_sojourn_{whole.stem}_{len(_modules)}", whole)
+    if spec is None or spec.loader is None:
+        raise _Wrong(f"{path} is no file of Python's", "its name must end with .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        frames = [one for one in traceback.extract_tb(error.__traceback__)]
+        lines = [one.lineno for one in frames if one.filename == str(whole)]
+        line = error.lineno if isinstance(error, SyntaxError) else (lines or [None])[-1]
+        place = path if line is None else f"{path}:{line}"
+        raise _Wrong(f"{place}: {type(error).__name__}: {error}") from error
+    _modules[whole] = changed, module
+    return module

@@ -1,0 +1,106 @@
+"""Figures of results, and results as arrays."""
+
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+import sojourn
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def results() -> sojourn.Results:
+    line = sojourn.Scenario("line", duration="4s", warmup="1s")
+    line.dumbbell(rtt="40ms", up={"rate": "2mbit"}, down={"rate": "8mbit"})
+    line.flow("download", direction="down", app="bulk", start_spread="200ms")
+    line.flow("probe", direction="up", app={"kind": "ping", "interval": "20ms"})
+    axes = {"dumbbell.qdisc": ["pfifo", "fq_codel"], "dumbbell.down.rate": ["4mbit", "8mbit"]}
+    return sojourn.sweep(line, axes, seeds=2, series=True)
+
+
+def names(ax: object) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_a_cdf_has_a_line_for_each_seed_and_a_label_for_each_cell(results: sojourn.Results) -> None:
+    ax = results.plot.cdf("induced_rtt_ms", name="probe")
+    assert len(ax.get_lines()) == 8 and len(names(ax)) == 4
+    for line in ax.get_lines():
+        x, y = line.get_data()
+        assert list(x) == sorted(x) and list(y) == sorted(y) and y[-1] == 1.0
+    # Half of the samples are at or below the median.
+    run = next(row for row in results.flows.rows() if row["flow"] == "probe")
+    x, y = ax.get_lines()[0].get_data()
+    below = [share for value, share in zip(x, y, strict=True) if value <= run["induced_rtt_ms_p50"]]
+    assert below[-1] == pytest.approx(0.5, abs=0.02)
+    assert ax.get_xlabel() == "induced rtt in ms"
+
+
+def test_boxes_are_quartiles(results: sojourn.Results) -> None:
+    ax = results.plot.box("induced_rtt_ms", name="probe")
+    assert len(ax.get_xticklabels()) == 4
+    ax = results.plot.box("sojourn_ms", name="down", ax=pyplot.figure().gca())
+    assert ax.get_ylabel() == "sojourn in ms"
+
+
+def test_series_have_their_unit(results: sojourn.Results) -> None:
+    ax = results.plot.series("rtt", name="probe")
+    assert ax.get_ylabel() == "rtt in ms" and len(ax.get_lines()) == 8
+
+
+def test_a_tradeoff_has_a_point_for_each_cell(results: sojourn.Results) -> None:
+    ax = results.plot.tradeoff()
+    assert len(names(ax)) == 4 and ax.get_ylabel() == "goodput in bit/s"
+
+
+def test_a_heat_map_has_the_means(results: sojourn.Results) -> None:
+    ax = results.plot.heatmap("dumbbell.qdisc", "dumbbell.down.rate_bps")
+    rows = [
+        row["induced_rtt_ms_p50"]
+        for row in results.runs.rows()
+        if (row["dumbbell.qdisc"], row["dumbbell.down.rate_bps"]) == ("pfifo", 4e6)
+    ]
+    assert len(rows) == 2
+    assert ax.texts[0].get_text() == f"{sum(rows) / 2:.3g}"
+
+
+def test_winners_are_told_by_their_colour(results: sojourn.Results) -> None:
+    axes = {"dumbbell.rtt": ["20ms", "40ms"], "dumbbell.qdisc": ["pfifo", "fq_codel"]}
+    line = sojourn.Scenario("line", duration="4s", warmup="1s", seeds=1)
+    line.dumbbell(rtt="40ms", rate="4mbit").flow("download", direction="down", app="bulk")
+    line.flow("probe", direction="up", app="ping")
+    swept = sojourn.sweep(line, {**axes, "dumbbell.down.rate": ["2mbit", "4mbit"]})
+    ax = swept.plot.winners("dumbbell.rtt_ms", "dumbbell.down.rate_bps")
+    assert names(ax) == ["fq_codel"]
+    ax = swept.plot.winners(
+        "dumbbell.rtt_ms", "dumbbell.down.rate_bps", most=True, ax=pyplot.figure().gca()
+    )
+    assert names(ax) == ["pfifo"]
+    with pytest.raises(ValueError, match="no queue is swept"):
+        sojourn.run(line).plot.winners("dumbbell.rtt_ms", "dumbbell.down.rate_bps")
+
+
+def test_what_no_run_has_is_named(results: sojourn.Results) -> None:
+    with pytest.raises(ValueError, match="no run has induced_rtt_ms of `nobody`"):
+        results.plot.cdf(name="nobody")
+    with pytest.raises(IndexError, match="induced_rtt_ms"):
+        results.plot.cdf("induced_rt_ms")
+
+
+def test_arrays_have_a_dimension_for_each_parameter(
+    results: sojourn.Results, tmp_path: Path
+) -> None:
+    data = results.to_xarray()
+    assert dict(data.sizes) == {"dumbbell.qdisc": 2, "dumbbell.down.rate_bps": 2, "seed": 2}
+    row = next(results.runs.rows())
+    at = {name: row[name] for name in data.sizes}
+    assert float(data["goodput_bps"].sel(at)) == row["goodput_bps"]
+    assert data["goodput_bps"].attrs["unit"] == "bit/s"
