@@ -202,6 +202,10 @@ impl Lane {
             }
         }
         self.qdisc.enqueue(frame, at, &mut drain);
+        if self.circuits.is_some() {
+            // Another circuit's packet need not wait for what holds those that are there.
+            self.held_until = Time::ZERO;
+        }
         observer.backlog(side, at, self.qdisc.backlog());
     }
 
