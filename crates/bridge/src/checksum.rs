@@ -44,6 +44,18 @@ fn pseudo_header(head: &[u8], parsed: &Parsed) -> Option<u16> {
     Some(fold(sum(addresses) + rest))
 }
 
+/// Whether a header's sum is right (RFC 1071): with its checksum it comes to nothing.
+pub(crate) fn is_right(header: &[u8]) -> bool {
+    fold(sum(header)) == 0xffff
+}
+
+/// Whether TCP's or UDP's checksum of a frame is there and right.
+pub(crate) fn is_complete(frame: &[u8], parsed: &Parsed) -> bool {
+    let payload = frame.get(usize::from(parsed.transport_offset)..);
+    let whole = payload.zip(pseudo_header(frame, parsed));
+    whole.is_some_and(|(payload, addresses)| fold(sum(payload) + u64::from(addresses)) == 0xffff)
+}
+
 /// Puts the checksum of everything from `start` on, in which the partial one counts, in its place.
 pub(crate) fn finish(frame: &mut [u8], partial: Partial) {
     let at = usize::from(partial.offset);

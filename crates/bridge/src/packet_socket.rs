@@ -380,6 +380,10 @@ impl FramePort for PacketSocket {
         std::slice::from_ref(&self.fd)
     }
 
+    fn joins(&self) -> bool {
+        true
+    }
+
     fn counters(&mut self) -> PortCounters {
         // `struct tpacket_stats`: packets and drops, both zero after each reading.
         let mut statistics = [0; 8];

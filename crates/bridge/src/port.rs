@@ -168,6 +168,10 @@ impl FramePort for Port {
         either!(self, gathers)
     }
 
+    fn joins(&self) -> bool {
+        either!(self, joins)
+    }
+
     fn moderate(&mut self, is_on: bool) {
         either!(self, moderate, is_on);
     }

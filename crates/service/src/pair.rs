@@ -28,6 +28,7 @@ impl From<BridgePair> for Pair {
     fn from(file: BridgePair) -> Self {
         let mut config = BridgeConfig::new(&file.left, &file.right);
         config.claim = true;
+        config.saves_wakeups = true;
         let follow = |direction: &mut Direction, (line, queue): (Line, Entrance)| {
             (direction.line, direction.qdisc) = (line, queue.spec);
             direction.split_gso = queue.split_gso.or(file.split_gso);

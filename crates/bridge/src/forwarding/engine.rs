@@ -28,6 +28,8 @@ pub(crate) struct Engine<P> {
     pub(crate) pools: [Pool; 2],
     pub(crate) lanes: [Lane; 2],
     clock: Clock,
+    /// See [`BridgeConfig::saves_wakeups`].
+    saves_wakeups: bool,
     arrivals: Vec<Frame>,
     /// Frames that were read too late, by side: the next turn knows whose they are.
     unread: [Vec<Frame>; 2],
@@ -63,6 +65,15 @@ pub(crate) struct Wait {
     pub(crate) more: bool,
     /// Frames that have been taken in.
     pub(crate) taken: usize,
+    /// By side, until when no frame that arrives there could leave: none need wake the thread up.
+    pub(crate) closed_until: [Time; 2],
+}
+
+impl Wait {
+    /// Whether a shaper holds frames of either direction.
+    pub(crate) fn is_shaped(&self) -> bool {
+        self.closed_until.iter().any(|time| *time > Time::ZERO)
+    }
 }
 
 impl<P: FramePort> Engine<P> {
@@ -78,6 +89,7 @@ impl<P: FramePort> Engine<P> {
             pools,
             lanes,
             clock: config.clock,
+            saves_wakeups: config.saves_wakeups && !config.clock.is_virtual(),
             arrivals: Vec::with_capacity(BATCH),
             unread: [const { Vec::new() }; 2],
             certain_until: Time::MAX,
@@ -94,8 +106,9 @@ impl<P: FramePort> Engine<P> {
             blocked: false,
             more: false,
             taken: 0,
+            closed_until: [Time::ZERO; 2],
         };
-        for side in Side::BOTH {
+        for side in self.order(now) {
             let foreign = self.foreign(side);
             let is_ours = |stamp| !foreign.has(stamp);
             let (taken, more) = self.take_in(side, now, is_ours, observer)?;
@@ -108,13 +121,14 @@ impl<P: FramePort> Engine<P> {
                 &mut self.lanes[side as usize],
                 &mut self.pools[side as usize],
             );
+            let joins = self.saves_wakeups && self.ports[side.other()].joins();
             wait.more |= more;
             loop {
                 // With more to come, the queue's clock must not run past what is still unread.
                 if !more {
                     lane.serve(now, pool, observer);
                 }
-                lane.release(now, now, pool, observer);
+                lane.release(now, now, joins, pool, observer);
                 self.ports[side.other()].send(pool, &mut lane.ready)?;
                 if !lane.offered() {
                     break;
@@ -122,8 +136,22 @@ impl<P: FramePort> Engine<P> {
             }
             wait.blocked |= !lane.ready.is_empty();
             wait.until = wait.until.min(lane.next_due());
+            if self.saves_wakeups {
+                let closed = lane.closed_until().filter(|until| *until > now);
+                wait.closed_until[side as usize] = closed.unwrap_or(Time::ZERO);
+            }
         }
         Ok(wait)
+    }
+
+    /// The side that has something to send first: what answers it at once is found at the same
+    /// look.
+    fn order(&mut self, now: Time) -> [Side; 2] {
+        let [up, down] = self.lanes.each_mut().map(|lane| lane.next_due() <= now);
+        if down && !up {
+            return [Side::Down, Side::Up];
+        }
+        Side::BOTH
     }
 
     /// The time in which frames that arrive at one side are not ours.

@@ -42,6 +42,8 @@ struct Inner {
     mark: u32,
     /// The queue's class that was asked for.
     class: u16,
+    /// How many that came alone have been [put together](Frame::follow); 0 and 1: it is one.
+    row: u16,
     /// The leaf of a tree of rates that it is for; 0: none.
     circuit: u32,
     bytes: Bytes,
@@ -182,7 +184,7 @@ impl Frame {
         inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
         inner.arrived = arrived;
         (inner.inside, inner.mark, inner.class) = (None, 0, 0);
-        inner.circuit = 0;
+        (inner.circuit, inner.row) = (0, 0);
         if let Some(tag) = tag.filter(|_| len >= 12) {
             inner.put_tag_back(tag);
         }
@@ -312,6 +314,7 @@ impl Inner {
         (self.parsed, self.arrived) = (other.parsed, other.arrived);
         (self.inside, self.mark) = (other.inside, other.mark);
         (self.class, self.circuit) = (other.class, other.circuit);
+        self.row = 0;
     }
 
     fn put_tag_back(&mut self, tag: VlanTag) {
@@ -447,6 +450,7 @@ impl Packet for Frame {
 }
 
 mod cut;
+mod follow;
 mod offload;
 mod placed;
 mod pool;

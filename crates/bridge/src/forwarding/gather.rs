@@ -7,13 +7,16 @@
 //! (of a call, an ACK) leaves behind what left before it, and nothing else. A flow's own packets
 //! stay in order, since none of them is between two segments that follow each other.
 
-use super::frame::Frame;
+use super::frame::{Frame, Pool};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Segments of a super-packet become one again if the link takes no longer than this from the first
 /// to the last: as long as for 64 KiB at 1 Gbit/s, above which they would not have been cut.
 const JOINED: Span = Span::from_micros(500);
+
+/// Flows whose last segment is remembered, by a hash.
+const ROWS: usize = 16;
 
 /// What is ready to leave in one direction, as far as segments may still be put to it.
 #[derive(Debug)]
@@ -27,6 +30,10 @@ pub(super) struct Gather {
     open: u64,
     /// Frames of a flow may have overtaken each other: only neighbours are joined.
     only_neighbours: bool,
+    /// Full TCP segments that came alone are joined too.
+    with_alone: bool,
+    /// The number of the last one of some flows; those of parts of super-packets are noted there.
+    rows: [u64; ROWS],
 }
 
 impl Default for Gather {
@@ -38,6 +45,8 @@ impl Default for Gather {
             since: Vec::new(),
             open: 1,
             only_neighbours: false,
+            with_alone: false,
+            rows: [0; ROWS],
         }
     }
 }
@@ -45,13 +54,14 @@ impl Default for Gather {
 impl Gather {
     /// A look begins, with so many frames that are still `ready` from others, of which the last may
     /// be followed.
-    pub(super) fn begin(&mut self, ready: usize, only_neighbours: bool) {
+    pub(super) fn begin(&mut self, ready: usize, only_neighbours: bool, with_alone: bool) {
         let last = self.since.last().copied().filter(|_| ready > 0);
         self.since.clear();
         self.since.extend(last);
         self.first = self.next - self.since.len() as u64;
         self.open = self.first;
         self.only_neighbours = only_neighbours;
+        self.with_alone = with_alone;
     }
 
     /// Puts a frame that was due at a time to those that are ready; hands it back if it has become
@@ -61,7 +71,14 @@ impl Gather {
         frame: Frame,
         due: Time,
         ready: &mut VecDeque<Frame>,
+        pool: &mut Pool,
     ) -> Option<Frame> {
+        let row = if self.with_alone {
+            frame.in_a_row()
+        } else {
+            None
+        };
+        let row = row.map(|hash| hash as usize % ROWS);
         if let Some(before) = frame.noted() {
             if self.may_follow(before, due)
                 && let Some(place) = ready.len().checked_sub((self.next - before) as usize)
@@ -70,6 +87,15 @@ impl Gather {
                 return Some(frame);
             }
             frame.note(self.next);
+        } else if let Some(row) = row {
+            let before = self.rows[row];
+            if self.may_follow(before, due)
+                && let Some(place) = ready.len().checked_sub((self.next - before) as usize)
+                && ready[place].follow(&frame, pool)
+            {
+                return Some(frame);
+            }
+            self.rows[row] = self.next;
         } else {
             self.open = self.next + 1;
         }
@@ -121,10 +147,10 @@ mod tests {
     /// Makes frames ready at one look, each a step after the one before.
     fn gather(frames: Vec<Frame>, step: Span, pool: &mut Pool) -> Vec<(u8, usize, usize)> {
         let (mut gather, mut ready) = (Gather::default(), VecDeque::new());
-        gather.begin(0, false);
+        gather.begin(0, false, true);
         let mut due = Time::ZERO;
         for frame in frames {
-            if let Some(joined) = gather.add(frame, due, &mut ready) {
+            if let Some(joined) = gather.add(frame, due, &mut ready, pool) {
                 pool.give(joined);
             }
             due += step;
@@ -192,9 +218,13 @@ mod tests {
         let mut pool = Pool::new(1000);
         let frames = in_turn(segments(&mut pool, 2, 2));
         let (mut gather, mut ready) = (Gather::default(), VecDeque::new());
-        gather.begin(0, true);
+        gather.begin(0, true, true);
         for frame in frames {
-            assert!(gather.add(frame, Time::ZERO, &mut ready).is_none());
+            assert!(
+                gather
+                    .add(frame, Time::ZERO, &mut ready, &mut pool)
+                    .is_none()
+            );
         }
         assert_eq!(ready.len(), 4);
     }

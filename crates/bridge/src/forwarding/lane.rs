@@ -315,22 +315,32 @@ impl Lane {
     }
 
     /// Moves what is due by `until` to `ready`, to be sent `now`. Segments of a super-packet are
-    /// [joined](Gather); nothing waits for that.
+    /// [joined](Gather); nothing waits for that. So are full segments that came alone, if the port
+    /// `joins` and they were shaped.
     pub(crate) fn release<O: Observer>(
         &mut self,
         until: Time,
         now: Time,
+        joins: bool,
         pool: &mut Pool,
         observer: &mut O,
     ) {
         let may_overtake = self.line.reorder != Reorder::Never;
-        self.gather.begin(self.ready.len(), may_overtake);
+        let with_alone = joins && self.is_shaped();
+        self.gather
+            .begin(self.ready.len(), may_overtake, with_alone);
         while let Some((due, frame)) = self.stage.release(until) {
             observer.frame(Point::Sent, self.side, now, &frame);
-            if let Some(joined) = self.gather.add(frame, due, &mut self.ready) {
+            if let Some(joined) = self.gather.add(frame, due, &mut self.ready, pool) {
                 pool.give(joined);
             }
         }
+    }
+
+    /// Whether the link or the queue limits the rate.
+    fn is_shaped(&self) -> bool {
+        let is_link = !matches!(self.transmitter, Transmitter::Infinite);
+        is_link || self.circuits.is_some() || self.held_until > Time::ZERO
     }
 
     /// When something will have to leave; [`Time::MAX`] when nothing is held.
@@ -344,6 +354,20 @@ impl Lane {
             return due;
         }
         due.min(self.next_start() + self.shortest_delay)
+    }
+
+    /// The earliest time at which a frame that arrives from now on may leave, while there are others
+    /// before it, for which there will be a look: until then none need be looked for.
+    pub(crate) fn closed_until(&mut self) -> Option<Time> {
+        if self.qdisc.backlog().packets == 0 || self.is_blocked {
+            return None;
+        }
+        // Of a tree of rates what holds one circuit does not hold others.
+        let start = match self.circuits {
+            Some(_) => self.free_at,
+            None => self.next_start(),
+        };
+        Some(start + self.shortest_delay)
     }
 
     /// The delay of the frames that have the least.
@@ -361,7 +385,7 @@ impl Lane {
             // A shaper names the time; to the queue that time has come.
             at = at.max(self.held_until);
         }
-        self.release(Time::MAX, now, pool, observer);
+        self.release(Time::MAX, now, false, pool, observer);
     }
 
     /// Drops everything held: it has become too old.

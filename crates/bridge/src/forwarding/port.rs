@@ -81,6 +81,11 @@ pub trait FramePort {
         false
     }
 
+    /// Whether it sends several full segments as one super-packet, which the kernel cuts.
+    fn joins(&self) -> bool {
+        false
+    }
+
     /// Lets the interface hand frames over in batches from now on, or each as it comes, if it can
     /// do that.
     fn moderate(&mut self, _is_on: bool) {}

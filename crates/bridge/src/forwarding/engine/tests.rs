@@ -1,11 +1,14 @@
 use super::*;
+use crate::forwarding::Circuits;
 use crate::forwarding::frame::tests::super_packet;
 use crate::forwarding::{NoObserver, VnetHeader};
 use sojourn_line::LineRate;
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_units::{Rate, Span};
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// A port in memory: frames with their times of arrival, and what was sent.
 struct Memory {
@@ -343,4 +346,91 @@ fn a_week_leaves_nothing_behind() {
     assert!(counters.dropped.packets > 0, "{counters:?}");
     let last = kept.last().expect("a week has minutes");
     assert!(kept[..60].contains(last), "{} and {last} bytes", kept[59]);
+}
+
+/// A datagram of 1250 bytes from this address.
+fn datagram(last: u8) -> Vec<u8> {
+    let mut frame = vec![0; 1250];
+    frame[12..14].copy_from_slice(&[8, 0]);
+    frame[14..24].copy_from_slice(&[0x45, 0, 0x04, 0xd4, 0, 0, 0, 0, 64, 17]);
+    frame[26..34].copy_from_slice(&[10, 0, 0, last, 192, 0, 2, 1]);
+    frame
+}
+
+/// Two circuits of 1 Mbit/s each.
+fn of_circuits() -> Engine<Memory> {
+    let mut config = BridgeConfig::new("left", "right");
+    config.saves_wakeups = true;
+    let class = |name: &str| TreeClass {
+        name: name.into(),
+        parent: None,
+        rate: Rate::from_bps(1_000_000),
+        ceil: None,
+        queue: Some(0),
+    };
+    let tree = TreeSpec::new(vec![class("one"), class("two")], vec![Spec::pfifo(100)]);
+    config.up.qdisc = Spec::Tree(Arc::new(tree.expect("a tree")));
+    let circuits = [(1, 1), (2, 2)].map(|(last, circuit)| {
+        let address = Ipv4Addr::new(10, 0, 0, last).into();
+        (address, 32, circuit)
+    });
+    config.up.circuits = Some(Arc::new(Circuits::new(circuits)));
+    let pools = [Pool::new(64), Pool::new(64)];
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    Engine::new(
+        &config,
+        pools,
+        [Memory::default(), Memory::default()],
+        lanes,
+    )
+}
+
+/// What one circuit waits for is not what another one waits for.
+#[test]
+fn a_circuit_that_waits_holds_no_other() {
+    let mut engine = of_circuits();
+    let frames = (0..20).map(|_| (at(1000), datagram(1), VnetHeader::default()));
+    engine.ports[0].inbox = frames.collect();
+    let mut wait = step(&mut engine, at(1000));
+    // Until its bucket is empty.
+    while wait.until <= at(1003) {
+        wait = step(&mut engine, wait.until);
+    }
+    let (sent, due) = (engine.ports[1].sent.len(), wait.until);
+    let now = due - Span::from_millis(5);
+    let other = (now, datagram(2), VnetHeader::default());
+    engine.ports[0].inbox.push_back(other);
+    // So a frame that arrives has to wake the thread up.
+    assert_eq!(wait.closed_until, [Time::ZERO; 2]);
+    step(&mut engine, now);
+    assert_eq!(engine.ports[1].sent.len(), sent + 1);
+    assert_eq!(engine.ports[1].sent[sent][29], 2);
+}
+
+/// While the link sends, no frame that arrives could leave before the next that is due.
+#[test]
+fn a_direction_is_closed_while_its_link_sends() {
+    for saves_wakeups in [true, false] {
+        let mut engine = engine(100, 3);
+        engine.saves_wakeups = saves_wakeups;
+        let wait = step(&mut engine, at(1000));
+        let closed = if saves_wakeups { at(1015) } else { Time::ZERO };
+        assert_eq!(wait.closed_until, [closed, Time::ZERO]);
+        assert_eq!(wait.is_shaped(), saves_wakeups);
+        // The last has left the queue: the next may leave as soon as it has been sent.
+        let wait = step(&mut engine, at(1020));
+        assert_eq!(wait.closed_until, [Time::ZERO; 2]);
+    }
+}
+
+/// What answers at once is found at the look that sends.
+#[test]
+fn the_direction_that_has_something_due_goes_first() {
+    let mut engine = engine(100, 1);
+    assert_eq!(engine.order(at(1000)), Side::BOTH);
+    step(&mut engine, at(1000));
+    assert_eq!(engine.order(at(1015)), Side::BOTH);
+    engine.lanes.swap(0, 1);
+    assert_eq!(engine.order(at(1014)), Side::BOTH);
+    assert_eq!(engine.order(at(1015)), [Side::Down, Side::Up]);
 }

@@ -113,6 +113,7 @@ impl Pool {
             inside: None,
             mark: 0,
             class: 0,
+            row: 0,
             circuit: 0,
             bytes: Bytes::Nowhere,
         }))
