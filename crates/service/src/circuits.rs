@@ -142,7 +142,8 @@ fn show(class: &TreeClass, counts: &ClassCounts) -> Value {
     shown
 }
 
-fn count(counts: &ClassCounts) -> Value {
+/// What a class has counted.
+pub(crate) fn count(counts: &ClassCounts) -> Value {
     json!({
         "sent_packets": counts.sent.packets,
         "sent_bytes": counts.sent.bytes,

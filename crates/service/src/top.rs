@@ -1,12 +1,13 @@
 //! What `sojourn top` shows: of each direction the queue's accounts, its tins and its first flows.
 
+use crate::circuits::count;
 use crate::fleet::{AskError, Fleet, Watched};
 use crate::flows::{self, Flow, Order};
 use crate::pair::{queue, show_line_rate};
 use crate::request::fail_open;
 use crate::tins::{Tin, tins_of};
 use serde_json::{Map, Value, json};
-use sojourn_bridge::{DELAYS, Direction, RemoteError, Side, Snapshot};
+use sojourn_bridge::{DELAYS, Direction, Remote, RemoteError, Side, Snapshot};
 use sojourn_wire::FlowKey;
 use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -77,6 +78,7 @@ fn look(member: &Watched, wanted: Wanted) -> Result<Value, RemoteError> {
     flows.look(remote)?;
     let snapshot = remote.snapshot()?;
     let config = remote.config();
+    let mut unmatched = unmatched(remote)?;
     let mut answer = json!({
         "left": config.left,
         "right": config.right,
@@ -90,9 +92,32 @@ fn look(member: &Watched, wanted: Wanted) -> Result<Value, RemoteError> {
         way["flows"] = first.collect();
         way["flows_known"] = all.into();
         way["tins"] = tins.iter().map(tin).collect();
+        if let (Some(mut counts), Some(circuits)) =
+            (unmatched[side as usize].take(), &direction.circuits)
+        {
+            let first = flows.unmatched(side, circuits, 1).into_iter().next();
+            counts["address"] = first.map(|(who, _)| who).into();
+            way["unmatched"] = counts;
+        }
         answer[side.name()] = way;
     }
     Ok(answer)
+}
+
+/// By side, what matches no circuit, where there are circuits.
+fn unmatched(remote: &Remote) -> Result<[Option<Value>; 2], RemoteError> {
+    let trees = remote.classes(0, 0)?.trees;
+    let known = trees
+        .iter()
+        .flatten()
+        .map(|tree| tree.classes().len())
+        .max();
+    let Some(known) = known else {
+        return Ok([None, None]);
+    };
+    // It stands behind those that are known.
+    let [up, down] = remote.classes(known as u32, 1)?.counts;
+    Ok([up, down].map(|counts| counts.first().map(count)))
 }
 
 /// A direction without its tins and flows.

@@ -94,8 +94,9 @@ fn queues(view: &View, height: usize, lines: &mut Vec<Line<'static>>) {
     let ways = view.pair().ways().into_iter().flatten().enumerate();
     let ways = ways.filter(|(_, (name, _))| view.sides.has(name));
     let ways: Vec<_> = ways.collect();
+    let unmatched = ways.iter().filter(|(_, (_, way))| way.unmatched.is_some());
     // Title, heads, key line, flows; and two lines of each direction.
-    let taken = 4 + FLOWS + 2 * ways.len();
+    let taken = 4 + FLOWS + 2 * ways.len() + unmatched.count();
     let room = height.saturating_sub(taken) / ways.len().max(1);
     for (side, (name, way)) in ways {
         lines.push(Line::raw(format!(
@@ -103,6 +104,7 @@ fn queues(view: &View, height: usize, lines: &mut Vec<Line<'static>>) {
             way.queue, way.rate
         )));
         lines.push(bold(direction(view, side, name, way)));
+        lines.extend(unmatched_row(view, side, way).map(Line::raw));
         lines.extend(tins(view, side, way, room).into_iter().map(Line::raw));
     }
 }
@@ -146,6 +148,29 @@ fn direction(view: &View, side: usize, name: &str, way: &Way) -> String {
         &marks,
         "",
     ])
+}
+
+/// What matches no circuit, and whose most of it is.
+fn unmatched_row(view: &View, side: usize, way: &Way) -> Option<String> {
+    let unmatched = way.unmatched.as_ref()?;
+    let pace = view.before(side).and_then(|(old, seconds)| {
+        let old = old.unmatched.as_ref()?;
+        unmatched.pace(old, seconds)
+    });
+    let [bits, packets, drops, marks] = paces(pace);
+    let row = row([
+        "  unmatched",
+        &bits,
+        &packets,
+        &delay(unmatched.delay_ms),
+        "",
+        &bytes(unmatched.backlog_bytes),
+        &drops,
+        &marks,
+        "",
+    ]);
+    let who = unmatched.address.as_deref().unwrap_or_default();
+    Some(format!("{row} {who}").trim_end().to_owned())
 }
 
 /// A pace's rate, packets, drops and marks.

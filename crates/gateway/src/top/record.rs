@@ -1,8 +1,9 @@
-//! Samples as a table: a row for each direction, tin and flow of each sample.
+//! Samples as a table: a row for each direction, tin and flow of each sample, and for what matches no
+//! circuit.
 //!
 //! Not here: how a table is written ([`Recording`]); a program for gateways writes none.
 
-use super::sample::{Flow, Pace, Sample, Tin, Waited, Way};
+use super::sample::{Flow, Pace, Sample, Tin, Unmatched, Waited, Way};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +128,25 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Its name is the address whose most of it is.
+    fn unmatched(unmatched: &'a Unmatched, old: Option<(&Unmatched, f64)>) -> Self {
+        Self {
+            kind: "unmatched",
+            name: unmatched.address.as_deref().unwrap_or_default(),
+            tin: None,
+            counts: unmatched.counts(),
+            backlog: [
+                Some(unmatched.backlog_packets),
+                Some(unmatched.backlog_bytes),
+            ],
+            pace: old.and_then(|(old, seconds)| unmatched.pace(old, seconds)),
+            waited: Some(Waited {
+                mean_ms: unmatched.delay_ms,
+                high_ms: f64::INFINITY,
+            }),
+        }
+    }
+
     fn flow(flow: &'a Flow, name: &'a str) -> Self {
         Self {
             kind: "flow",
@@ -193,6 +213,10 @@ impl Recorder {
         for tin in &way.tins {
             let old = old.and_then(|(old, seconds)| Some((old.tin(&tin.name)?, seconds)));
             self.row(place, &Row::tin(tin, old))?;
+        }
+        if let Some(unmatched) = &way.unmatched {
+            let old = old.and_then(|(old, seconds)| Some((old.unmatched.as_ref()?, seconds)));
+            self.row(place, &Row::unmatched(unmatched, old))?;
         }
         for flow in &way.flows {
             self.row(place, &Row::flow(flow, &flow.name()))?;

@@ -74,6 +74,9 @@ pub(super) struct Way {
     delay_sum_ms: f64,
     delay_counts: Vec<u64>,
     pub(super) tins: Vec<Tin>,
+    /// What matches no circuit of subscribers, where there are some.
+    #[serde(default)]
+    pub(super) unmatched: Option<Unmatched>,
     pub(super) flows: Vec<Flow>,
     /// How many flows the bridge knows.
     pub(super) flows_known: u64,
@@ -93,6 +96,20 @@ pub(super) struct Tin {
     pub(super) peak_delay_ms: f64,
     pub(super) sparse_flows: u64,
     pub(super) bulk_flows: u64,
+}
+
+/// What matches no circuit.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Unmatched {
+    pub(super) sent_packets: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) dropped_packets: u64,
+    pub(super) marked_packets: u64,
+    pub(super) backlog_packets: u64,
+    pub(super) backlog_bytes: u64,
+    pub(super) delay_ms: f64,
+    /// Whose most of it is.
+    pub(super) address: Option<String>,
 }
 
 /// A flow; its paces follow within a second.
@@ -236,6 +253,24 @@ impl Way {
     /// The tin of a name.
     pub(super) fn tin(&self, name: &str) -> Option<&Tin> {
         self.tins.iter().find(|tin| tin.name == name)
+    }
+}
+
+impl Unmatched {
+    /// Packets, bytes, drops and marks.
+    pub(super) const fn counts(&self) -> [u64; 4] {
+        [
+            self.sent_packets,
+            self.sent_bytes,
+            self.dropped_packets,
+            self.marked_packets,
+        ]
+    }
+
+    /// What has left since it was like `old`, so many seconds ago.
+    pub(super) fn pace(&self, old: &Self, seconds: f64) -> Option<Pace> {
+        let in_order = |[packets, bytes, drops, marks]: [u64; 4]| [bytes, packets, drops, marks];
+        Pace::between(in_order(old.counts()), in_order(self.counts()), seconds)
     }
 }
 

@@ -129,6 +129,29 @@ fn a_wide_terminal_shows_more_of_flows() {
 }
 
 #[test]
+fn what_matches_no_circuit_has_a_row() {
+    let sample = |second: u64| {
+        let mut up = way("htb", &[], 1650 * second);
+        up["unmatched"] = json!({
+            "sent_packets": 40 * second, "sent_bytes": 40 * second * 1500,
+            "dropped_packets": second, "marked_packets": 0, "backlog_packets": 3,
+            "backlog_bytes": 4500, "delay_ms": 1.2, "address": "100.64.0.77",
+        });
+        let down = way("htb", &[], 8000 * second);
+        let pair = json!({"name": "wan", "left": "eth1", "right": "eth2", "up": up, "down": down});
+        let answer = json!({
+            "ok": true, "time": 1_700_000_000 + second, "delay_bounds_ms": [5.0, 10.0],
+            "pairs": [pair],
+        });
+        Sample::read(answer).expect("it is what a bridge answers")
+    };
+    let mut view = View::new(sample(1));
+    view.add(sample(2));
+    golden("unmatched", &drawn(&mut view, 100, 24));
+    assert!(drawn(&mut view, 80, 24).contains("  unmatched      480Kbit    40.0  1.20ms"));
+}
+
+#[test]
 fn a_pair_that_is_gone_says_why() {
     let mut view = view("pfifo", &[]);
     press(&mut view, &[KeyCode::Right]);
