@@ -6,6 +6,7 @@
 //! An interface is known by name, index and address, a kernel bridge by index and a random word
 //! that it bears as its alias: a name alone says nothing about who made a thing.
 
+use crate::clsact::remove_left;
 use crate::fail_open::remove_own;
 use crate::forwarding::{BridgeError, Doing};
 use crate::interface::{Interface, Offloads};
@@ -247,7 +248,10 @@ pub fn restore() -> io::Result<Vec<String>> {
         if changed.bridge.as_ref().is_some_and(remove_own) {
             undone.push("the kernel bridge is removed");
         }
-        if there.is_some_and(|it| known["interface"] == identity(&it)) {
+        if let Some(it) = there.filter(|it| known["interface"] == identity(it)) {
+            if remove_left(it.index) {
+                undone.push("the filter at its ingress is removed");
+            }
             if changed.offloads != Offloads::default() && changed.offloads.turn_on(&name).is_ok() {
                 undone.push("offloads are on again");
             }

@@ -1,6 +1,6 @@
 //! The way round us: a kernel bridge over both interfaces that forwards when we do not.
 //!
-//! While we live, a small BPF program at the ingress of both interfaces (tcx, Linux 6.6) drops
+//! While we live, a small BPF program at the ingress of both interfaces (tcx, Linux 6.6; before, clsact) drops
 //! every frame after packet sockets have seen it and before the kernel bridge does. The programs
 //! are held by file descriptors of this process alone, so when it ends, however it ends, the
 //! kernel removes them and the bridge forwards at once. They drop up to a time only, which the
@@ -14,7 +14,7 @@ use crate::forwarding::random_word;
 use crate::interface::{Interface, has_address};
 use crate::links::Links;
 use crate::namespace::Namespace;
-use crate::sys::Gate;
+use crate::sys::{Gate, Hook};
 use sojourn_units::Time;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,6 +65,7 @@ impl FailOpenBridge {
         left: &Interface,
         right: &Interface,
         keep: bool,
+        hook: Hook,
         clock: Clock,
         claims: &mut [Claim],
     ) -> Result<Self, FailOpenError> {
@@ -92,7 +93,7 @@ impl FailOpenBridge {
                 }
                 let own = left_over.filter(|own| own.index == master);
                 remember(claims, own.as_ref())?;
-                let (gate, closed) = closed_gate([left, right], clock)?;
+                let (gate, closed) = closed_gate([left, right], hook, clock)?;
                 if own.is_some() {
                     let settled = settle(&mut netlink, master, [left, right]);
                     settled.map_err(FailOpenError::of(format!("set up the bridge `{name}`")))?;
@@ -112,7 +113,7 @@ impl FailOpenBridge {
             }
             (None, None) => {
                 // First close, then build: nothing is ever forwarded twice.
-                let (gate, _) = closed_gate([left, right], clock)?;
+                let (gate, _) = closed_gate([left, right], hook, clock)?;
                 let place = make(&mut netlink, [left, right], keep, claims)?;
                 Ok(Self {
                     gate,
@@ -135,6 +136,12 @@ impl FailOpenBridge {
     /// What it is called now.
     pub(crate) fn name(&self) -> String {
         locked(&self.place).name.clone()
+    }
+
+    /// Whether what keeps it from forwarding stays when the process is killed: see
+    /// [`Gate::outlives`].
+    pub(crate) fn is_outlived(&self) -> bool {
+        self.gate.outlives()
     }
 
     /// For the monitor.
@@ -239,7 +246,9 @@ fn masters(
 /// Why there can be no gate.
 fn no_gate(error: io::Error) -> FailOpenError {
     match error.raw_os_error() {
-        Some(libc::EINVAL) => FailOpenError::Kernel("tcx (Linux 6.6)"),
+        Some(libc::EINVAL | libc::ENOENT | libc::EOPNOTSUPP) => {
+            FailOpenError::Kernel("tcx (Linux 6.6), nor clsact with cls_bpf")
+        }
         Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
         Some(libc::EPERM) => FailOpenError::Unknown,
         _ => FailOpenError::of("attach BPF programs")(error),
@@ -254,7 +263,7 @@ fn no_gate(error: io::Error) -> FailOpenError {
 pub fn kernel_can_fail_open() -> Result<(), FailOpenError> {
     /// The loopback interface of any namespace.
     const LOOPBACK: u32 = 1;
-    Gate::new([LOOPBACK; 2]).map_err(no_gate)?;
+    Gate::new([LOOPBACK; 2], Hook::Newest).map_err(no_gate)?;
     let Ok(apart) = Namespace::new() else {
         // Whoever may not make one learns it at the start.
         return Ok(());
@@ -300,8 +309,12 @@ pub(crate) fn foresee(ports: [&Interface; 2]) -> Result<String, FailOpenError> {
 }
 
 /// A gate that lets nothing pass, and when it was closed.
-fn closed_gate(ports: [&Interface; 2], clock: Clock) -> Result<(Gate, Time), FailOpenError> {
-    let gate = Gate::new(ports.map(|port| port.index)).map_err(no_gate)?;
+fn closed_gate(
+    ports: [&Interface; 2],
+    hook: Hook,
+    clock: Clock,
+) -> Result<(Gate, Time), FailOpenError> {
+    let gate = Gate::new(ports.map(|port| port.index), hook).map_err(no_gate)?;
     gate.close();
     // Afterwards: rather lose a frame than send it twice.
     let closed = clock.now();

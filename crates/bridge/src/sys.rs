@@ -9,6 +9,7 @@ mod signals;
 mod xdp;
 
 pub(crate) use batch::{ControlBuffer, receive, send};
+pub use bpf::Hook;
 pub(crate) use bpf::{Gate, META, Redirect, TAGGED};
 pub use interface::Request;
 pub(crate) use interface::names;

@@ -9,7 +9,8 @@ use sojourn_bridge::netlink::{
     ACK, CREATE, ERROR, NESTED, attribute, connect, message, messages, outcome,
     protocols::NETLINK_NETFILTER,
 };
-use sojourn_bridge::{Bridge, BridgeConfig, FailOpen, NoObserver, Remote};
+use sojourn_bridge::{Bridge, BridgeConfig, FailOpen, Hook, NoObserver, Remote, restore};
+use sojourn_units::Span;
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,6 +96,53 @@ fn a_way_round_that_vanishes_is_mended() {
         });
         assert_eq!(exchange(&link), [100, 0, 100, 0], "{harm}: without us");
     }
+}
+
+/// What filters and qdiscs there are at the ingress in the middle.
+fn at_ingress(link: &Link) -> String {
+    let asked = ["filter show dev a1 ingress", "qdisc show dev b1"];
+    let told = asked.map(|words| {
+        let run = || Command::new("tc").args(words.split(' ')).output();
+        let output = link.middle.run(run).expect("these tests need iproute2");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    told.concat()
+}
+
+/// Where there is no tcx a filter keeps frames from the kernel bridge. After a kill it stays, and
+/// does nothing.
+#[test]
+fn without_tcx_a_filter_keeps_frames_from_the_kernel_bridge() {
+    let link = Link::new();
+    let config = BridgeConfig {
+        hook: Hook::Clsact,
+        claim: true,
+        watchdog: Span::from_millis(200),
+        ..kept()
+    };
+    looked_after(&link, config.clone(), |remote, _| {
+        assert!(remote.fail_open().ready, "{:?}", remote.fail_open());
+        assert!(
+            at_ingress(&link).contains("sojourn"),
+            "{}",
+            at_ingress(&link)
+        );
+        assert_eq!(exchange(&link), [100, 0, 100, 0], "through us");
+    });
+    assert_eq!(at_ingress(&link).trim_end().lines().count(), 1, "no queue");
+    assert_eq!(exchange(&link), [100, 0, 100, 0], "without us");
+    // As after a kill: nothing is undone.
+    link.middle.run(|| {
+        let mut bridge = Bridge::open(config.clone()).expect("the bridge opens");
+        let stop = AtomicBool::new(true);
+        bridge.run(&stop, &mut NoObserver).expect("the bridge runs");
+        std::mem::forget(bridge);
+    });
+    assert!(at_ingress(&link).contains("sojourn"));
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(exchange(&link), [100, 0, 100, 0], "behind the filter");
+    let told = link.middle.run(|| restore().expect("claims are there"));
+    assert_eq!(told.len(), 2, "{told:?}");
 }
 
 /// A clean end takes away what was made anew, too.

@@ -6,6 +6,7 @@ use super::side::Side;
 use super::workers::BeyondWorkers;
 use crate::clock::Clock;
 use crate::namespace::Namespace;
+use crate::sys::Hook;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sojourn_autorate::Params;
 use sojourn_line::{Line, LineChange, LineRate};
@@ -46,6 +47,8 @@ pub struct BridgeConfig {
     pub rest: Span,
     /// What happens to the link when this process dies.
     pub fail_open: FailOpen,
+    /// What keeps frames from the kernel bridge while this process lives.
+    pub hook: Hook,
     /// Claim the interfaces in [`STATE`](crate::STATE): no other bridge may have them, and what is
     /// changed there is remembered. Not for interfaces that nobody else sees, the default.
     pub claim: bool,
@@ -91,6 +94,7 @@ impl BridgeConfig {
             saves_wakeups: false,
             rest: Span::ZERO,
             fail_open: FailOpen::Off,
+            hook: Hook::Newest,
             claim: false,
             watchdog: Span::from_millis(100),
             stale: Span::MAX,

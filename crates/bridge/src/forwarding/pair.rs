@@ -441,7 +441,7 @@ fn set_up_fallback(
             {
                 return Err(BridgeError::FailOpen(FailOpenError::Filtered(why)));
             }
-            match FailOpenBridge::install(left, right, keep, config.clock, claims) {
+            match FailOpenBridge::install(left, right, keep, config.hook, config.clock, claims) {
                 Ok(bridge) => return Ok(Fallback::Bridge(bridge)),
                 Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),
                 Err(why) => Fallback::Impossible(why),

@@ -29,6 +29,9 @@ use std::time::Duration;
 /// How long an interface that is slower than the bridge may take for what was held at the end.
 const LAST_FRAMES: Span = Span::from_secs(1);
 
+/// How long it may stand still where `watchdog` is 0 and clsact keeps frames from the kernel.
+const LONGEST_WATCH: Span = Span::from_secs(5);
+
 /// A forwarding thread, from the opening of a bridge to its end.
 pub(super) struct Worker {
     /// Which of the bridge's it is.
@@ -178,19 +181,25 @@ impl Worker {
         Ok(())
     }
 
+    /// How long it may stand still before the kernel forwards; zero: for ever. Where programs stay
+    /// when the process is killed they must not keep frames from the kernel for ever.
+    fn limit(&self, kernel: Option<&FailOpenBridge>) -> Span {
+        let limit = self.config.watchdog;
+        if kernel.is_some_and(FailOpenBridge::is_outlived) && limit.is_zero() {
+            return LONGEST_WATCH;
+        }
+        limit
+    }
+
     /// In virtual time nothing stands still. Where no kernel forwards, no worker waits for others.
     fn watch(&self, now: Time, kernel: Option<&FailOpenBridge>) -> Option<Watchdog> {
         let config = &self.config;
         if config.clock.is_virtual() {
             return None;
         }
-        if kernel.is_some() && !config.watchdog.is_zero() {
-            return Some(Watchdog::new(
-                config.watchdog,
-                now,
-                &self.pulses,
-                self.number,
-            ));
+        let limit = self.limit(kernel);
+        if kernel.is_some() && !limit.is_zero() {
+            return Some(Watchdog::new(limit, now, &self.pulses, self.number));
         }
         let is_wanted = config.stale < Span::MAX;
         is_wanted.then(|| Watchdog::new(config.stale, now, &Pulses::new(1), 0))
@@ -203,11 +212,11 @@ impl Worker {
         kernel: Option<&FailOpenBridge>,
         observer: &mut O,
     ) -> Result<(), BridgeError> {
+        let kernel = kernel.filter(|kernel| !self.limit(Some(kernel)).is_zero());
         let Some(watchdog) = &mut self.watchdog else {
             return Ok(());
         };
         let clock = self.config.clock;
-        let kernel = kernel.filter(|_| !self.config.watchdog.is_zero());
         let ports = &self.engine.ports;
         let stall = watchdog.beat(now, clock, |until| {
             if let Some(bridge) = kernel {

@@ -5,6 +5,7 @@ mod gate;
 mod redirect;
 
 pub(crate) use gate::Gate;
+pub use gate::Hook;
 pub(crate) use redirect::{META, Redirect, TAGGED};
 
 use super::mapping::Mapping;

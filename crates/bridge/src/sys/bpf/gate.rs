@@ -1,8 +1,12 @@
-//! Programs at the ingress of two interfaces that let frames pass or not.
+//! Programs at the ingress of two interfaces that let frames pass or not: by tcx (Linux 6.6), which
+//! takes them away with this process, or by clsact, where they stay and the time they know passes.
 
 use super::{
     BPF_FUNC_KTIME_GET_NS, BPF_PSEUDO_MAP_VALUE, Instruction, ProgramLoad, Words, attach, load,
 };
+use crate::clock::read_nanos;
+use crate::clsact::Filter;
+use rustix::time::ClockId;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -11,7 +15,7 @@ use std::sync::atomic::Ordering;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
 const BPF_TCX_INGRESS: u32 = 46;
 
-/// Verdicts of a tcx program: go on to the bridge, or drop.
+/// Verdicts of a tcx program, and of a direct action: go on to the bridge, or drop.
 const TCX_NEXT: i32 = -1;
 const TCX_DROP: i32 = 2;
 
@@ -43,29 +47,73 @@ fn program(map: &OwnedFd) -> [Instruction; 9] {
 #[derive(Debug)]
 pub(crate) struct Gate {
     closed_until: Words<1>,
-    _links: [OwnedFd; 2],
+    held: Held,
 }
+
+/// Where programs are put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hook {
+    /// tcx; clsact where the kernel has none.
+    #[default]
+    Newest,
+    /// clsact, as where the kernel has no tcx.
+    Clsact,
+}
+
+/// What has programs stay at interfaces.
+#[derive(Debug)]
+enum Held {
+    Links { _links: [OwnedFd; 2] },
+    Filters { _filters: [Filter; 2] },
+}
+
+/// How long a gate whose programs outlive the process is closed at most.
+const LONGEST: u64 = 10_000_000_000;
 
 impl Gate {
     /// An open gate.
-    pub(crate) fn new(interfaces: [u32; 2]) -> io::Result<Self> {
+    pub(crate) fn new(interfaces: [u32; 2], hook: Hook) -> io::Result<Self> {
         let closed_until = Words::new()?;
         let program = program(&closed_until.map);
-        let attached = |interface| {
-            let loaded = load(
+        // tcx takes a program once only.
+        let loaded = || {
+            load(
                 &program,
                 &ProgramLoad {
                     kind: BPF_PROG_TYPE_SCHED_CLS,
                     ..ProgramLoad::default()
                 },
-            )?;
-            attach(&loaded, interface, BPF_TCX_INGRESS, 0)
+            )
         };
-        let [left, right] = interfaces.map(attached);
+        let by_tcx = || {
+            let attached = |interface| attach(&loaded()?, interface, BPF_TCX_INGRESS, 0);
+            let [left, right] = interfaces.map(attached);
+            let links = [left?, right?];
+            Ok(Held::Links { _links: links })
+        };
+        let by_clsact = || {
+            let [left, right] = interfaces.map(|interface| Filter::attach(&loaded()?, interface));
+            let filters = [left?, right?];
+            Ok(Held::Filters { _filters: filters })
+        };
+        let held = match hook {
+            Hook::Clsact => by_clsact(),
+            Hook::Newest => by_tcx().or_else(|error: io::Error| match error.raw_os_error() {
+                // It knows no such place.
+                Some(libc::EINVAL) => by_clsact(),
+                _ => Err(error),
+            }),
+        };
         Ok(Self {
             closed_until,
-            _links: [left?, right?],
+            held: held?,
         })
+    }
+
+    /// Whether its programs stay when the process is killed, so that it must not be closed for
+    /// ever.
+    pub(crate) fn outlives(&self) -> bool {
+        matches!(self.held, Held::Filters { .. })
     }
 
     /// Lets frames pass from now on.
@@ -80,6 +128,12 @@ impl Gate {
 
     /// Lets none pass up to this time in nanoseconds of CLOCK_MONOTONIC, and all that come later.
     pub(crate) fn close_until(&self, nanos: u64) {
+        let latest = if self.outlives() {
+            read_nanos(ClockId::Monotonic).saturating_add(LONGEST)
+        } else {
+            u64::MAX
+        };
+        let nanos = nanos.min(latest);
         self.closed_until.word(0).store(nanos, Ordering::SeqCst);
     }
 }
