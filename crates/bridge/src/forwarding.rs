@@ -25,6 +25,7 @@ mod pair;
 mod plan;
 mod port;
 mod remote;
+mod round_trips;
 mod run;
 mod side;
 mod snapshot;

@@ -2,10 +2,10 @@
 
 use crate::fleet::{AskError, Fleet};
 use serde_json::{Value, json};
-use sojourn_bridge::{Classes, Remote, Side};
+use sojourn_bridge::{Circuits, Classes, Remote, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
-use sojourn_units::Rate;
-use std::sync::PoisonError;
+use sojourn_units::{Rate, Span};
+use std::sync::{Arc, PoisonError};
 
 /// Most circuits and sites in an answer.
 pub(crate) const MOST: u64 = 100;
@@ -41,9 +41,9 @@ impl Fleet {
             return Err(AskError::NoSubscribers(name));
         };
         let all = tree.classes();
-        let prefixes = remote.config().side(Side::Up).circuits.clone();
-        let prefixes = prefixes.map(|circuits| circuits.prefixes_of_each());
-        let prefixes = prefixes.unwrap_or_default();
+        let addresses = remote.config().side(Side::Up).circuits.clone();
+        let addresses = addresses.unwrap_or_default();
+        let prefixes = addresses.prefixes_of_each();
         let first = wanted.first as usize;
         let shown = all.iter().skip(first).take(wanted.count as usize);
         let circuits: Vec<Value> = shown
@@ -67,6 +67,11 @@ impl Fleet {
                 for side in Side::BOTH {
                     if let Some((class, counts)) = of(&classes, side, first, index) {
                         circuit[side.name()] = show(class, counts);
+                        if class.queue.is_some() {
+                            let trip = addresses.round_trip((first + index) as u32 + 1, side);
+                            let trip = trip.map(Span::as_millis_f64);
+                            circuit[side.name()]["round_trip_ms"] = trip.into();
+                        }
                     }
                 }
                 circuit
@@ -108,8 +113,9 @@ impl Fleet {
 }
 
 impl Fleet {
-    /// All those of all pairs that have some and answer, with the pairs' names.
-    pub(crate) fn all_circuits(&self) -> Vec<(String, Classes)> {
+    /// All those of all pairs that have some and answer, with the pairs' names, and whose addresses
+    /// are whose.
+    pub(crate) fn all_circuits(&self) -> Vec<(String, Classes, Arc<Circuits>)> {
         let members = self.members();
         let remotes = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
         let remotes: Vec<_> = remotes.collect();
@@ -117,7 +123,8 @@ impl Fleet {
         let all = |(name, remote): (String, Remote)| {
             let classes = remote.classes(0, u32::MAX).ok()?;
             let has_some = classes.trees.iter().any(Option::is_some);
-            has_some.then_some((name, classes))
+            let addresses = remote.config().side(Side::Up).circuits.clone();
+            has_some.then(|| (name, classes, addresses.unwrap_or_default()))
         };
         remotes.into_iter().filter_map(all).collect()
     }

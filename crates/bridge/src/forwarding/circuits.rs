@@ -1,6 +1,8 @@
 //! Whose packets are whose: from a subscriber's address to the number of his circuit.
 
+use super::round_trips::Means;
 use super::side::Side;
+use sojourn_units::Span;
 use sojourn_wire::{FlowKey, ether_type};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,6 +18,8 @@ use std::net::IpAddr;
 pub struct Circuits {
     v4: Prefixes,
     v6: Prefixes,
+    /// What round trips of each were.
+    pub(super) means: Means,
 }
 
 /// By their lengths, the longest first; addresses begin at the first bit.
@@ -77,8 +81,10 @@ impl Circuits {
             };
             families[family].insert((Reverse(len), first_bits(address, len)), circuit);
         }
+        let numbers = families.iter().flat_map(BTreeMap::values);
+        let means = Means::up_to(numbers.copied().max().unwrap_or(0));
         let [v4, v6] = families.map(Prefixes::new);
-        Self { v4, v6 }
+        Self { v4, v6, means }
     }
 
     /// Prefixes, of both families.
@@ -95,6 +101,12 @@ impl Circuits {
             *counts.entry(*circuit).or_insert(0) += 1;
         }
         counts
+    }
+
+    /// A moving mean of the round trips of a circuit's TCP connections beyond the port where this
+    /// side goes out: up to the hosts on the right, down to the subscriber. None: none is known.
+    pub fn round_trip(&self, circuit: u32, side: Side) -> Option<Span> {
+        self.means.of(circuit, side)
     }
 
     /// Whether nobody has an address.

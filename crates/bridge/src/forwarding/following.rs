@@ -10,9 +10,9 @@
 use super::config::{BridgeConfig, Direction};
 use super::frame::Frame;
 use super::observer::Point;
+use super::round_trips::seen;
 use super::side::Side;
 use sojourn_autorate::{Decision, Monitor, Seen, Setting, Way};
-use sojourn_qdisc::Packet;
 use sojourn_units::{Rate, Span, Time};
 use std::collections::VecDeque;
 use std::fmt;
@@ -123,22 +123,7 @@ impl Following {
 
     /// What a frame's timestamps are, if it has any.
     fn seen(&self, side: Side, frame: &Frame) -> Option<Seen> {
-        let facts = frame.ack()?;
-        let (value, echo) = facts.timestamp?;
-        let flow = &frame.parsed().flow;
-        let ends = [flow.hash(self.seed), flow.reversed().hash(self.seed)].map(u64::from);
-        let [low, high] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
-        let source = match side {
-            Side::Up => flow.dst_hash(self.seed),
-            Side::Down => flow.src_hash(self.seed),
-        };
-        Some(Seen {
-            flow: low << 32 | high,
-            source: source.into(),
-            value,
-            echo,
-            payload: facts.payload,
-        })
+        seen(frame, side, self.seed)
     }
 
     /// When the next step is.

@@ -1,10 +1,11 @@
-//! Who looks at a bridge's frames beside its observer: captures, and what has rates follow their
-//! link.
+//! Who looks at a bridge's frames beside its observer: captures, what has rates follow their link,
+//! and what measures round trips of circuits.
 
 use super::capture::Probe;
 use super::following::Following;
 use super::frame::Frame;
 use super::observer::{Observer, Point};
+use super::round_trips::RoundTrips;
 use super::side::Side;
 use sojourn_line::{Fate, LineRate};
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
@@ -16,6 +17,8 @@ pub(super) struct Onlookers {
     pub(super) probes: Vec<Probe>,
     /// What has rates follow their link, if one is to.
     pub(super) following: Option<Box<Following>>,
+    /// Who measures round trips of circuits; none while it is away.
+    pub(super) trips: Option<Box<RoundTrips>>,
 }
 
 /// An observer, and those beside it who see its frames.
@@ -31,6 +34,9 @@ impl<O: Observer> Observer for Watched<'_, O> {
         }
         if let Some(following) = &mut self.onlookers.following {
             following.frame(point, side, now, frame);
+        }
+        if let Some(trips) = &mut self.onlookers.trips {
+            trips.frame(point, side, now, frame);
         }
         self.observer.frame(point, side, now, frame);
     }

@@ -8,6 +8,7 @@ use super::observer::Observer;
 use super::onlookers::{Onlookers, Watched};
 use super::port::FramePort;
 use super::remote::{Answer, Inbox, Order, Wanted};
+use super::round_trips::RoundTrips;
 use super::side::Side;
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::{Ending, Pulses, Watchdog};
@@ -86,6 +87,10 @@ impl Worker {
             onlookers: Onlookers {
                 probes: Vec::new(),
                 following: Following::of(&config),
+                trips: Some(Box::new(RoundTrips::of(
+                    config.up.circuits.as_ref(),
+                    config.seed,
+                ))),
             },
             config,
             pulses,
@@ -335,6 +340,9 @@ impl Worker {
         let lanes = self.engine.lanes.iter_mut();
         for ((lane, direction), built) in lanes.zip(directions).zip(&mut wanted.built) {
             lane.follow(direction, built.as_mut(), now);
+        }
+        if let Some(trips) = &mut onlookers.trips {
+            trips.follow(self.config.up.circuits.as_ref());
         }
         if wanted.follows_anew {
             std::mem::swap(&mut onlookers.following, &mut wanted.following);

@@ -21,7 +21,8 @@ const COUNTS: Duration = Duration::from_secs(1);
 /// packet can be told by, with the reason.
 ///
 /// A row for each direction. Counts are since the bridge's start; `delay` is a moving mean of what
-/// the last packets have waited.
+/// the last packets have waited, `round trip` one of what TCP's timestamps tell: up to the hosts
+/// beyond the right interface, down to the subscriber.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn ctl circuits --order delay --count 20
@@ -153,8 +154,19 @@ impl CircuitsArgs {
 
 fn table(circuits: &[Value]) -> Table {
     let mut table = Table::new([
-        "kind", "name", "parent", "way", ">min", ">max", ">packets", ">bytes", ">dropped",
-        ">marked", ">backlog", ">delay",
+        "kind",
+        "name",
+        "parent",
+        "way",
+        ">min",
+        ">max",
+        ">packets",
+        ">bytes",
+        ">dropped",
+        ">marked",
+        ">backlog",
+        ">delay",
+        ">round trip",
     ]);
     for circuit in circuits {
         for way in ["up", "down"] {
@@ -169,6 +181,7 @@ fn table(circuits: &[Value]) -> Table {
                 bps.map_or("-".to_owned(), show_rate)
             };
             let delay = circuit[way]["delay_ms"].as_f64().unwrap_or(0.0);
+            let trip = circuit[way]["round_trip_ms"].as_f64();
             table.row(vec![
                 word("kind"),
                 word("name"),
@@ -182,6 +195,7 @@ fn table(circuits: &[Value]) -> Table {
                 number("marked_packets"),
                 format!("{}b", number("backlog_bytes")),
                 format!("{delay:.1}ms"),
+                trip.map_or("-".to_owned(), |trip| format!("{trip:.1}ms")),
             ]);
         }
     }

@@ -2,8 +2,9 @@
 //! many thousands.
 
 use super::text::{Dialect, MetricType, Page};
-use sojourn_bridge::{Classes, Side};
+use sojourn_bridge::{Circuits, Classes, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
+use std::sync::Arc;
 
 /// Name with its unit, whether it only grows, whether sites have it too, meaning, value.
 type Counted = (
@@ -67,11 +68,11 @@ const COUNTED: [Counted; 7] = [
 ];
 
 /// All metrics of the circuits and sites of pairs, which come with their names.
-pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes)]) -> String {
+pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes, Arc<Circuits>)]) -> String {
     let mut page = Page::new(dialect);
     for (name, kind, of_sites, about, of) in COUNTED {
         page.family(name, kind, about);
-        for (pair, classes) in pairs {
+        for (pair, classes, _) in pairs {
             for side in Side::BOTH {
                 for (class, counts) in of_side(classes, side) {
                     let kind = match class {
@@ -93,6 +94,28 @@ pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes)]) -> String {
             }
         }
     }
+    page.family(
+        "circuit_round_trip_seconds",
+        MetricType::Gauge,
+        "Round trip beyond the port that a direction goes out of, by TCP's timestamps, a moving mean.",
+    );
+    for (pair, classes, addresses) in pairs {
+        for side in Side::BOTH {
+            let known = classes.trees[side as usize].iter();
+            for (class, number) in known.flat_map(|tree| tree.classes()).zip(1..) {
+                let Some(trip) = addresses.round_trip(number, side) else {
+                    continue;
+                };
+                let labels = [
+                    ("pair", pair.as_str()),
+                    ("direction", side.name()),
+                    ("kind", "circuit"),
+                    ("name", &*class.name),
+                ];
+                page.sample(&labels, trip.as_secs_f64());
+            }
+        }
+    }
     page.finish()
 }
 
@@ -111,7 +134,6 @@ mod tests {
     use super::*;
     use sojourn_qdisc::{Spec, Tally, TreeSpec};
     use sojourn_units::{Rate, Span};
-    use std::sync::Arc;
 
     #[test]
     fn circuits_have_a_line_for_each_direction() {
@@ -136,7 +158,11 @@ mod tests {
             trees: [Some(Arc::new(tree)), None],
             counts: [vec![counts; 3], Vec::new()],
         };
-        let text = page(Dialect::Prometheus, &[("wan".to_owned(), classes)]);
+        let addresses = Arc::new(Circuits::default());
+        let text = page(
+            Dialect::Prometheus,
+            &[("wan".to_owned(), classes, addresses)],
+        );
         for (name, kind, called, value) in [
             ("sent_bytes_total", "site", "hill", "4500"),
             ("sent_packets_total", "circuit", "1138", "3"),
