@@ -356,8 +356,8 @@ impl Lane {
         due.min(self.next_start() + self.shortest_delay)
     }
 
-    /// The earliest time at which a frame that arrives from now on may leave, while there are others
-    /// before it, for which there will be a look: until then none need be looked for.
+    /// The earliest time at which a frame that arrives from now on may leave, while there are
+    /// others before it, for which there will be a look: until then none need be looked for.
     pub(crate) fn closed_until(&mut self) -> Option<Time> {
         if self.qdisc.backlog().packets == 0 || self.is_blocked {
             return None;

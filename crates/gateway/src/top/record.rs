@@ -1,5 +1,5 @@
-//! Samples as a table: a row for each direction, tin and flow of each sample, and for what matches no
-//! circuit.
+//! Samples as a table: a row for each direction, tin and flow of each sample, and for what matches
+//! no circuit.
 //!
 //! Not here: how a table is written ([`Recording`]); a program for gateways writes none.
 

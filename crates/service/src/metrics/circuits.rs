@@ -97,7 +97,7 @@ pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes, Arc<Circuits>)])
     page.family(
         "circuit_round_trip_seconds",
         MetricType::Gauge,
-        "Round trip beyond the port that a direction goes out of, by TCP's timestamps, a moving mean.",
+        "Round trip beyond the port where a direction goes out, a moving mean.",
     );
     for (pair, classes, addresses) in pairs {
         for side in Side::BOTH {
