@@ -3,10 +3,10 @@
 //! While we live, a small BPF program at the ingress of both interfaces (by tcx, below Linux 6.6 by
 //! clsact) drops every frame after packet sockets have seen it and before the kernel bridge does.
 //! With tcx the programs are held by file descriptors of this process alone, so when it ends,
-//! however it ends, the kernel removes them and the bridge forwards at once. They drop up to a time only, which the
-//! forwarding thread moves on, so that the bridge forwards too when that thread stands still: no
-//! second process, no script. The order of `__netif_receive_skb_core` (taps, tcx, bridge) makes it
-//! work; the tests verify it on the running kernel.
+//! however it ends, the kernel removes them and the bridge forwards at once. They drop up to a time
+//! only, which the forwarding thread moves on, so that the bridge forwards too when that thread
+//! stands still: no second process, no script. The order of `__netif_receive_skb_core` (taps, tcx,
+//! bridge) makes it work; the tests verify it on the running kernel.
 
 use crate::claim::{Claim, OwnBridge};
 use crate::clock::Clock;
