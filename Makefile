@@ -69,7 +69,8 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
 		scripts/demo scripts/site scripts/tests scripts/dash/run.py scripts/dash/video.py \
-		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py
+		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
+		benches/sweep.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
@@ -161,6 +162,7 @@ bench: build
 	$(SOJOURN) kernel build
 	python3 benches/kernel.py --sojourn $(SOJOURN)
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
+	python3 benches/sweep.py --program $(SOJOURN)
 
 # Options of benches/instructions.py go into COUNT: make count COUNT='10g --against main'
 count:

@@ -2,12 +2,13 @@
 
 use crate::error::BatchError;
 use crate::part::{Part, There, kept, take_results};
-use sojourn_report::{Finished, Folder, Kept, ReportError, SUMMARY, Slot};
+use sojourn_report::{Finished, Folder, ReportError, SUMMARY, Slot, Spool};
 use sojourn_scenario::{Options, Outcome, Watch};
 use sojourn_study::{Choice, Outcomes, Runs, STUDY, Study, reproduction};
-use sojourn_world::{Cell, World, WorldName};
+use sojourn_world::{Cell, ScenarioInfo, World, WorldName};
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What runs took. `wall_s` is the caller's, who waits.
@@ -108,16 +109,17 @@ impl<'a> StudyRuns<'a> {
 
 /// Where each run is kept: by its setting, whose number stays the same whatever is chosen.
 fn slots(study: &Study, runs: &Runs<'_>, world: &WorldName, dir: &Path) -> Vec<Slot> {
-    let settings = study.settings.iter().enumerate();
-    let kept = settings.map(|(number, setting)| {
+    let spool = Spool::of(dir);
+    let settings = study.settings.iter();
+    let infos = settings.map(|setting| {
         let scenario = setting.scenarios.get(world)?;
-        Some(Kept::of_several(dir, number, &scenario.info))
+        Some(Arc::new(scenario.info.clone()))
     });
-    let kept: Vec<Option<Kept>> = kept.collect();
+    let infos: Vec<Option<Arc<ScenarioInfo>>> = infos.collect();
     let slot = |&(setting, place): &(usize, usize)| {
-        let kept = kept[setting].as_ref();
-        kept.expect("its cells are of this world")
-            .slot(world, place)
+        let info = infos[setting].as_ref();
+        let info = info.expect("its cells are of this world");
+        spool.slot(setting, info, world, place)
     };
     runs.places().iter().map(slot).collect()
 }

@@ -16,13 +16,13 @@ use sojourn_batch::{Results, clear};
 use sojourn_capture::SNAP_LEN;
 use sojourn_gateway::stop_on_signal;
 use sojourn_live::Queues;
-use sojourn_report::{Finished, Kept, Rest, Runs, Slot, forget};
+use sojourn_report::{Finished, Rest, Runs, Slot, Spool, forget};
 use sojourn_scenario::{Outcome, Scenario, split};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldName};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Run a scenario: every combination of its sweep with every seed
 ///
@@ -195,8 +195,8 @@ impl RunArgs {
         let Some(dir) = &self.out else {
             return Ok((Part::new(cells, Vec::new(), &there), there));
         };
-        let place = Kept::new(dir, info);
-        let slots = (0..cells.len()).map(|number| place.slot(world, number));
+        let (spool, info) = (Spool::of(dir), &Arc::new(info.clone()));
+        let slots = (0..cells.len()).map(|number| spool.slot(0, info, world, number));
         let slots: Vec<Slot> = slots.collect();
         if self.resume {
             // Captures of runs that were killed are gone.

@@ -6,10 +6,12 @@ mod common;
 
 use common::{SMALL, good, run};
 use serde_json::Value;
-use sojourn_report::unpack;
+use sojourn_report::Spool;
+use sojourn_world::{ScenarioInfo, WorldName};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Flows that begin at different times, so that seeds differ.
@@ -78,12 +80,25 @@ fn folder() -> tempfile::TempDir {
     dir
 }
 
-/// The runs that are kept in a folder without results.
-fn kept(out: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(out.join("unfinished")).into_iter().flatten();
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let is_whole = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "run");
-    paths.filter(is_whole).collect()
+/// A scenario whose runs are kept: its number in the folder, and its file.
+#[derive(Clone, Copy)]
+struct Source<'a>(usize, &'a str);
+
+const SCENARIO: Source<'_> = Source(0, "small.toml");
+/// The study's second setting.
+const FAR: Source<'_> = Source(1, "far.toml");
+
+/// What the runs took that are kept in a folder without results.
+fn kept(out: &Path, Source(number, file): Source<'_>) -> Vec<Times> {
+    let dir = out.parent().expect("it is in a folder");
+    let info = Arc::new(ScenarioInfo {
+        source: fs::read_to_string(dir.join(file)).ok(),
+        ..ScenarioInfo::default()
+    });
+    let (spool, world) = (Spool::of(out), WorldName::new("sim"));
+    let runs = (0..40).filter_map(|place| spool.slot(number, &info, &world, place).held());
+    let costs = runs.map(|run| (run.figures.cost.wall_s, run.figures.cost.cpu_s));
+    costs.collect()
 }
 
 /// What a run took on the clock and on the processor, by which it is known: one of them alone is
@@ -91,7 +106,7 @@ fn kept(out: &Path) -> Vec<PathBuf> {
 type Times = (f64, f64);
 
 /// Begins a run, and kills it when it has kept some. What those took.
-fn kill(words: &str, dir: &Path, out: &str) -> Vec<Times> {
+fn kill(words: &str, dir: &Path, out: &str, source: Source<'_>) -> Vec<Times> {
     let out = dir.join(out);
     let mut child = Command::new(env!("CARGO_BIN_EXE_sojourn"))
         .args(words.split(' '))
@@ -100,7 +115,7 @@ fn kill(words: &str, dir: &Path, out: &str) -> Vec<Times> {
         .stderr(Stdio::null())
         .spawn()
         .expect("the program has been built");
-    while kept(&out).len() < 4 {
+    while kept(&out, source).len() < 4 {
         let ended = child.try_wait().expect("it is our child");
         assert!(ended.is_none(), "it ended before it was killed");
         std::thread::sleep(Duration::from_millis(1));
@@ -108,11 +123,7 @@ fn kill(words: &str, dir: &Path, out: &str) -> Vec<Times> {
     child.kill().expect("it runs");
     child.wait().expect("it is our child");
     assert!(!out.join("summary.json").exists());
-    let times = |path: PathBuf| {
-        let (_, runs) = unpack(&fs::read(path).expect("it is there")).expect("it is whole");
-        (runs[0].cost.wall_s, runs[0].cost.cpu_s)
-    };
-    kept(&out).into_iter().map(times).collect()
+    kept(&out, source)
 }
 
 fn summary(out: &Path) -> Value {
@@ -168,10 +179,13 @@ fn assert_same_results(a: &Path, b: &Path) {
     assert_eq!(without_cost(a), without_cost(b));
 }
 
-/// A file of what was kept in `out` is damaged: that run alone is made again.
+/// The end of a file of what was kept in `out` is missing: its last run alone is made again.
 fn goes_on_without_one(words: &str, dir: &Path, before: &[Times]) {
     let out = dir.join("out");
-    fs::write(kept(&out).first().expect("one"), "half").expect("it can be written");
+    let mut files = fs::read_dir(out.join("unfinished")).expect("a folder");
+    let file = files.next().expect("one").expect("an entry").path();
+    let bytes = fs::read(&file).expect("it can be read");
+    fs::write(file, &bytes[..bytes.len() - 7]).expect("it can be written");
     good(&format!("{words} --resume"), dir);
     let after = times(&out);
     let same = before.iter().filter(|run| after.contains(run)).count();
@@ -184,12 +198,12 @@ fn what_a_killed_run_has_finished_is_kept() {
     let dir = dir.path();
     good("run small.toml --quiet --seeds 40 --out whole", dir);
     let words = "run small.toml --quiet --seeds 40 --jobs 2 --out out";
-    let before = kill(words, dir, "out");
+    let before = kill(words, dir, "out", SCENARIO);
     goes_on_without_one(words, dir, &before);
     assert_same(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.
     let words = words.replace("out out", "out again");
-    let before = kill(&words, dir, "again");
+    let before = kill(&words, dir, "again", SCENARIO);
     good(&words, dir);
     let after = times(&dir.join("again"));
     assert!(!before.iter().any(|run| after.contains(run)));
@@ -203,7 +217,7 @@ fn a_killed_shard_goes_on() {
     good("run small.toml --quiet --seeds 40 --out whole", dir);
     good("run small.toml --quiet --seeds 40 --shard 2/2 --out b", dir);
     let words = "run small.toml --quiet --seeds 40 --jobs 1 --shard 1/2 --out a";
-    let before = kill(words, dir, "a");
+    let before = kill(words, dir, "a", SCENARIO);
     good(&format!("{words} --resume"), dir);
     let after = times(&dir.join("a"));
     assert!(before.iter().all(|run| after.contains(run)));
@@ -228,7 +242,7 @@ fn a_killed_study_goes_on() {
     good("reproduce . --quiet --seeds 20 --out whole", dir);
     let words = "reproduce . --quiet --seeds 20 --jobs 2 --out out";
     // Of the second setting alone: what is kept is known by its setting.
-    let before = kill(&format!("{words} --claims F1"), dir, "out");
+    let before = kill(&format!("{words} --claims F1"), dir, "out", FAR);
     goes_on_without_one(words, dir, &before);
     assert_same_study(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.

@@ -40,10 +40,28 @@ def _read(sweep: Sweep) -> _native.Scenario:
     return sweep.read()
 
 
-def _task(sweep: Sweep, number: int) -> tuple[bytes, list[str]]:
-    """One run, as bytes, and what is to be said of it."""
-    result = _native.run(_read(sweep), [number], ([], [], [], []), 1, sweep.series, None)
-    return result.pack(), result.notes
+#: What a run of a task has yielded: its bytes and what is to be said of it, or why it failed.
+Answer = tuple[bytes, list[str]] | str
+
+
+def _task(sweep: Sweep, numbers: list[int]) -> list[Answer]:
+    """Some runs, each as bytes."""
+
+    def one(number: int) -> Answer:
+        try:
+            run, own = _read(sweep), ([], [], [], [])
+            result = _native.run(run, [number], own, 1, sweep.series, None)
+        except RunError as error:
+            return str(error)
+        return result.pack(), result.notes
+
+    return [one(number) for number in numbers]
+
+
+def _shares(numbers: list[int]) -> list[list[int]]:
+    """The runs of each task: one where they are few, several where a task would cost more."""
+    size = max(1, min(32, len(numbers) // 256))
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
 class Folder:
@@ -96,13 +114,13 @@ def gather(
         if file is not None and file.exists():
             done[number] = _native.Results.unpack(file.read_bytes(), [])
     failures: list[str] = []
-    futures = {
-        executor.submit(_task, sweep, number): number
-        for number in range(len(checked))
-        if number not in done
-    }
+    left = [number for number in range(len(checked)) if number not in done]
+    futures = {executor.submit(_task, sweep, share): share for share in _shares(left)}
     tell(len(done))
-    for number, answer in _answers(futures, failures):
+    for number, answer in _answers(futures):
+        if isinstance(answer, str):
+            failures.append(answer)
+            continue
         packed, notes = answer
         file = files[number]
         if folder is not None and file is not None:
@@ -114,20 +132,15 @@ def gather(
     return dict(sorted(done.items())), failures
 
 
-def _answers(
-    futures: dict[Future[Any], int], failures: list[str]
-) -> Iterator[tuple[int, tuple[bytes, list[str]]]]:
+def _answers(futures: dict[Future[Any], list[int]]) -> Iterator[tuple[int, Answer]]:
     """Each run's number and what it has yielded, as they come."""
     broken: BrokenExecutor | None = None
     try:
         for future in as_completed(futures):
-            number = futures[future]
             try:
-                yield number, future.result()
+                yield from zip(futures[future], future.result(), strict=True)
             except BrokenExecutor as error:
                 broken = error
-            except RunError as error:
-                failures.append(str(error))
     finally:
         for future in futures:
             future.cancel()

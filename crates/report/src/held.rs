@@ -3,7 +3,7 @@
 use crate::error::{Damage, ReportError};
 use crate::files::SUMMARY;
 use crate::files::open;
-use crate::summary::FORMAT;
+use crate::summary::{FORMAT, TABLES};
 use serde::Deserialize;
 use std::io::{BufReader, ErrorKind};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn held(dir: &Path) -> Result<Option<String>, ReportError> {
     };
     let head: Head = serde_json::from_reader(BufReader::new(file))
         .map_err(|error| ReportError::damaged(&path, error))?;
-    if head.format != FORMAT {
+    if ![FORMAT, TABLES].contains(&head.format.as_str()) {
         let (format, expected) = (head.format, FORMAT);
         return Err(ReportError::damaged(
             &path,

@@ -146,7 +146,8 @@ pub fn packed(data: &Json) -> String {
     text.finish()
 }
 
-/// Text on its way to a page.
+/// Text on its way to a page. What several threads have deflated can be joined: a part ends at a
+/// byte.
 struct Deflating(DeflateEncoder<Vec<u8>>);
 
 /// Why writing never fails.
@@ -164,6 +165,19 @@ impl Deflating {
     fn write_json(&mut self, value: &Json) {
         let text = serde_json::to_vec(value).expect("JSON values always serialise");
         self.write(&text);
+    }
+
+    /// What has been written, for [`Deflating::join`].
+    fn part(mut self) -> Vec<u8> {
+        self.0.flush().expect(MEMORY);
+        std::mem::take(self.0.get_mut())
+    }
+
+    /// Adds another's part behind what has been written. What is written then refers to neither.
+    fn join(&mut self, part: &[u8]) {
+        let mut all = std::mem::replace(self, Self::new()).part();
+        all.extend(part);
+        *self.0.get_mut() = all;
     }
 
     /// In base64.
@@ -193,6 +207,32 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn parts_that_were_deflated_alone_make_one_text() {
+        use std::io::Read as _;
+        // Texts that repeat each other, so that whoever deflates them refers back.
+        let texts = [
+            "{\"runs\":[",
+            "one run, another run, ",
+            "one run, another run, ",
+            "{\"runs\":[",
+        ];
+        let mut text = Deflating::new();
+        text.write(texts[0].as_bytes());
+        for one in &texts[1..3] {
+            let mut part = Deflating::new();
+            part.write(one.as_bytes());
+            text.join(&part.part());
+        }
+        text.write(texts[3].as_bytes());
+        let bytes = text.0.finish().unwrap();
+        let mut read = String::new();
+        flate2::read::DeflateDecoder::new(&bytes[..])
+            .read_to_string(&mut read)
+            .unwrap();
+        assert_eq!(read, texts.concat());
+    }
+
     use super::*;
 
     /// RFC 4648, section 10.

@@ -9,6 +9,8 @@
 
 mod agreement;
 mod aims;
+mod binary;
+mod bytes;
 mod error;
 mod files;
 mod folder;
@@ -21,7 +23,7 @@ mod labels;
 mod limited;
 mod merge;
 mod packed;
-mod points;
+mod parallel;
 mod reading;
 mod recording;
 mod seeds;
@@ -39,7 +41,7 @@ pub use folder::Folder;
 pub use held::held;
 pub use html::{SCRIPT, STYLE, html, html_of, packed, render};
 pub use json::Misplaced;
-pub use kept::{Kept, Slot, forget, lighten};
+pub use kept::{Slot, Spool, forget, lighten};
 pub use labels::{colours_of, programs};
 pub use limited::held_flows;
 pub use merge::{Merged, merge};
@@ -120,7 +122,10 @@ fn write_all(
                 table::write(file, info, runs, labels)
             })
         };
-        let table = scope.spawn(table);
+        // Named for whoever looks at what the threads do (`benches/sweep.py`).
+        let thread = std::thread::Builder::new().name("table".to_owned());
+        let table = thread.spawn_scoped(scope, table);
+        let table = table.map_err(ReportError::io("write", &dir.join(TABLE)))?;
         let rest = || -> Result<_, ReportError> {
             Ok([
                 Pending::text(dir.join(PAGE), &page()?)?,
@@ -131,8 +136,8 @@ fn write_all(
             ])
         };
         let rest = rest();
-        (table.join(), rest)
-    });
+        Ok::<_, ReportError>((table.join(), rest))
+    })?;
     let table = table.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let mut files = vec![table?];
     files.extend(rest?);

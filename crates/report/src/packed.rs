@@ -1,27 +1,28 @@
-//! Results as bytes, for another process of the same program: the summary, and the points that it
-//! leaves out. A table takes twenty times as long to write.
+//! Results as bytes, for another process of the same program. A table takes many times as long to
+//! write.
 
+use crate::binary::{read_info, read_run, write_info, write_run};
+use crate::bytes::{In, Out};
 use crate::error::{Damage, ReportError};
 use crate::stored::Runs;
-use crate::{points, summary, summary_json};
-use serde_json::de::SliceRead;
 use sojourn_world::{RunResult, ScenarioInfo};
 
-/// The length of the summary stands before it, in so many bytes.
-const LENGTH: usize = size_of::<u64>();
+/// What they begin with.
+const START: &str = "sojourn results 2";
 
 /// The results as bytes, to be read with [`unpack`].
 ///
 /// # Errors
 /// When those on disk cannot be read.
 pub fn pack(info: &ScenarioInfo, runs: Runs<'_>) -> Result<Vec<u8>, ReportError> {
-    let summary = summary_json(info, runs.figures);
-    let mut bytes = (summary.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(summary.as_bytes());
+    let mut to = Out::default();
+    to.text(START);
+    write_info(&mut to, info);
+    to.length(runs.figures.len());
     for index in 0..runs.figures.len() {
-        points::write(&mut bytes, &*runs.get(index)?);
+        write_run(&mut to, &*runs.get(index)?);
     }
-    Ok(bytes)
+    Ok(to.0)
 }
 
 /// Reads what [`pack`] has made.
@@ -29,15 +30,14 @@ pub fn pack(info: &ScenarioInfo, runs: Runs<'_>) -> Result<Vec<u8>, ReportError>
 /// # Errors
 /// Says what is wrong with the bytes.
 pub fn unpack(bytes: &[u8]) -> Result<(ScenarioInfo, Vec<RunResult>), Damage> {
-    let (length, rest) = bytes.split_first_chunk::<LENGTH>().ok_or(Damage::Short)?;
-    let length = u64::from_le_bytes(*length) as usize;
-    let (text, mut rest) = rest.split_at_checked(length).ok_or(Damage::Short)?;
-    let mut read = summary::read(SliceRead::new(text))?;
-    for run in &mut read.results {
-        points::read(&mut rest, run)?;
+    let mut from = In(bytes);
+    if from.text()? != START {
+        return Err(Damage::Short);
     }
-    if rest.is_empty() {
-        Ok((read.info, read.results))
+    let info = read_info(&mut from)?;
+    let results = from.list(8, read_run)?;
+    if from.0.is_empty() {
+        Ok((info, results))
     } else {
         Err(Damage::Short)
     }

@@ -1,19 +1,17 @@
 //! Runs that have finished: their figures in memory, the rest on disk where there is much of it.
 
 use crate::error::ReportError;
-use crate::packed::unpack;
-use crate::table::Table;
+use crate::kept::Record;
+use crate::table::{Table, rows};
 use sojourn_world::RunResult;
 use std::borrow::Cow;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a run's series and the points of its distributions are.
 #[derive(Clone, Debug)]
 pub(crate) enum Stored {
-    /// A run alone, as [`pack`](crate::pack) makes it.
-    File(PathBuf),
+    /// A run among others that are kept.
+    Record(Record),
     /// The table of a folder, and the run's number in it.
     Table(Arc<Table>, usize),
 }
@@ -22,8 +20,8 @@ impl Stored {
     /// The run of these figures, with all that belongs to it.
     fn whole(&self, figures: &RunResult) -> Result<RunResult, ReportError> {
         match self {
-            Self::File(file) => {
-                let mut run = read(file)?;
+            Self::Record(record) => {
+                let mut run = record.read()?;
                 // Results of several scenarios side by side say of which each is.
                 run.params.clone_from(&figures.params);
                 Ok(run)
@@ -35,14 +33,6 @@ impl Stored {
             }
         }
     }
-}
-
-fn read(file: &Path) -> Result<RunResult, ReportError> {
-    let bytes = fs::read(file).map_err(ReportError::io("read", file))?;
-    let (_, list) = unpack(&bytes).map_err(|reason| ReportError::damaged(file, reason))?;
-    let [run] = <[RunResult; 1]>::try_from(list)
-        .map_err(|_| ReportError::Mixed(format!("{} is not one run", file.display())))?;
-    Ok(run)
 }
 
 /// A run that has finished.
@@ -132,6 +122,15 @@ impl<'a> Runs<'a> {
         Self {
             figures,
             rest: &rest.0,
+        }
+    }
+
+    /// How many rows of a table a run has.
+    pub(crate) fn rows(&self, index: usize) -> usize {
+        match self.rest.get(index).and_then(Option::as_ref) {
+            None => rows::count(&self.figures[index]),
+            Some(Stored::Record(record)) => record.rows,
+            Some(Stored::Table(table, number)) => table.rows(*number),
         }
     }
 

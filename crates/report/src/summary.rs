@@ -1,22 +1,29 @@
-//! `summary.json`: the figures of every run, format `sojourn-summary/1`.
+//! `summary.json`: the figures of every run, format `sojourn-summary/1`; of more than [`MOST`] runs
+//! as tables, format `sojourn-summary/2`.
 //!
-//! Source: the format is ours; the keys under `qdisc` are those of `tc -s -j qdisc`.
+//! Source: the formats are ours; the keys under `qdisc` are those of `tc -s -j qdisc`.
 //! Not here: distributions' points and series (see [`crate::table`]).
 
+mod cell;
 mod read;
+mod rows;
+mod tables;
 
+pub(crate) use cell::qdisc;
 pub(crate) use read::{Summary, read};
 
-use crate::{json, seeds};
+use crate::seeds;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
-use sojourn_qdisc::{Field, Report, Value as QdiscValue};
-use sojourn_world::figure::{FlowResult, LinkResult, Part, Row};
-use sojourn_world::{Hop, RunResult, ScenarioInfo, Shard, Stations};
+use serde_json::{Value, json};
+use sojourn_world::{RunResult, ScenarioInfo, Shard};
 use std::io;
 
 /// The format's name and version.
 pub const FORMAT: &str = "sojourn-summary/1";
+/// The format of many runs.
+pub(crate) const TABLES: &str = "sojourn-summary/2";
+/// Most runs that stand in a summary each with its keys.
+const MOST: usize = 1000;
 
 /// The summary of `results` as indented JSON with a newline at its end.
 pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
@@ -30,7 +37,7 @@ struct Cells<'a>(&'a [RunResult]);
 
 impl Serialize for Cells<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.0.iter().map(cell))
+        to.collect_seq(self.0.iter().map(cell::json))
     }
 }
 
@@ -62,6 +69,11 @@ pub(crate) fn write(
         .map(|axis| json!({ "field": axis.field, "values": axis.values }))
         .collect();
     let shard = info.shard.as_ref();
+    let shard =
+        shard.map(|Shard { number, of, runs }| json!({ "number": number, "of": of, "runs": runs }));
+    if results.len() > MOST {
+        return write_tables(&mut to, info, results, axes, shard);
+    }
     let root = Root {
         format: FORMAT,
         scenario: &info.name,
@@ -72,97 +84,35 @@ pub(crate) fn write(
         description: &info.description,
         axes,
         source: info.source.as_deref(),
-        shard: shard
-            .map(|Shard { number, of, runs }| json!({ "number": number, "of": of, "runs": runs })),
+        shard,
     };
     serde_json::to_writer_pretty(&mut to, &root)?;
     to.write_all(b"\n")
 }
 
-fn cell(run: &RunResult) -> Value {
-    let mut cell = json!({
-        "world": run.world.as_str(),
-        "seed": run.seed,
-        "params": json::params(run),
-        "links": json::map(run.links.iter().map(|(name, l)| (name, link(l)))),
-        "flows": json::map(run.flows.iter().map(|(name, f)| (name, flow(f)))),
-        "aggregate": figures(&run.aggregate, |_| true),
-        "cost": {
-            "events": run.cost.events,
-            "bottleneck_packets": run.cost.bottleneck_packets,
-            "cpu_s": run.cost.cpu_s,
-            "wall_s": run.cost.wall_s,
-            "peak_rss_bytes": run.cost.peak_rss_bytes,
-        },
-        "digest": format!("{:016x}", run.digest),
-    });
-    if let Some(radio) = &run.radio {
-        cell["radio"] = stations(radio);
+/// The same as tables.
+fn write_tables(
+    to: &mut dyn io::Write,
+    info: &ScenarioInfo,
+    results: &[RunResult],
+    axes: Vec<Value>,
+    shard: Option<Value>,
+) -> io::Result<()> {
+    let mut members = vec![
+        ("format", json!(TABLES)),
+        ("scenario", json!(info.name)),
+        ("version", json!(info.version)),
+        ("title", json!(info.title)),
+        ("description", json!(info.description)),
+        ("axes", axes.into()),
+        ("source", json!(info.source)),
+    ];
+    members.extend(shard.map(|shard| ("shard", shard)));
+    to.write_all(b"{\n")?;
+    for (key, value) in members {
+        writeln!(to, "  \"{key}\": {value},")?;
     }
-    if let Some(program) = &run.program {
-        cell["program"] = json!(program);
-    }
-    cell
-}
-
-fn stations(radio: &Stations) -> Value {
-    let hop = |hop: &Hop| {
-        let Hop {
-            from,
-            to,
-            frames,
-            packets,
-        } = hop;
-        json!({ "from": from, "to": to, "frames": frames, "packets": packets })
-    };
-    json!({
-        "range_m": radio.range,
-        "sense_m": radio.sense,
-        "places_m": radio.places.iter().map(|place| [place.x, place.y]).collect::<Vec<_>>(),
-        "hops": radio.hops.iter().map(hop).collect::<Vec<_>>(),
-    })
-}
-
-/// The figures of a part that are wanted, by their keys.
-fn figures<T: Part>(part: &T, wanted: fn(&Row<T>) -> bool) -> Map<String, Value> {
-    let rows = T::rows().filter(|row| wanted(row));
-    json::map(rows.filter_map(|row| Some((row.figure.key, json::content(&row.content(part)?)))))
-}
-
-fn link(l: &LinkResult) -> Value {
-    let mut map = figures(l, |row| !row.is_later);
-    map.insert("qdisc".to_owned(), qdisc(&l.qdisc));
-    // Format 1 promises the keys before in this order.
-    map.extend(figures(l, |row| row.is_later));
-    map.into()
-}
-
-fn flow(f: &FlowResult) -> Value {
-    let mut map = figures(f, |_| true);
-    map.insert("app".to_owned(), json!(f.app));
-    map.insert("elastic".to_owned(), json!(f.elastic));
-    map.into()
-}
-
-/// One instance as `tc -s -j qdisc` prints it, without the device's fields.
-pub(crate) fn qdisc(report: &Report) -> Value {
-    let mut map = Map::new();
-    map.insert("kind".to_owned(), json!(report.kind));
-    map.insert("options".to_owned(), fields(&report.options).into());
-    map.extend(fields(&report.stats));
-    if let Some(inner) = &report.inner {
-        map.insert("inner".to_owned(), qdisc(inner));
-    }
-    map.into()
-}
-
-fn fields(fields: &[Field]) -> Map<String, Value> {
-    let value = |field: &Field| match &field.value {
-        QdiscValue::Int(i) => json!(i),
-        QdiscValue::Float(x) => json!(x),
-        QdiscValue::Bool(b) => json!(b),
-        QdiscValue::Text(text) => json!(text),
-        QdiscValue::Groups(groups) => groups.iter().map(|g| self::fields(g)).collect(),
-    };
-    json::map(fields.iter().map(|field| (&field.name, value(field))))
+    to.write_all(b"  \"tables\": ")?;
+    tables::write(to, results)?;
+    to.write_all(b"\n}\n")
 }

@@ -1,30 +1,35 @@
 //! `results.parquet`: every figure, every point, one value a row.
 //!
 //! A row group holds whole runs, as many as have [`ROWS`] together, so that writing needs the
-//! memory of these only: what a table knows of its row groups stays in memory, 16 kB each. Columns
-//! are described in `docs/results.md`.
+//! memory of a few of these only: what a table knows of its row groups stays in memory, 16 kB each.
+//! Several threads encode row groups (`chunk`), one puts them into the file. Columns are described
+//! in `docs/results.md`.
 //! Not here: what a run cost (it would differ between two runs of one seed).
 
+mod chunk;
 mod read;
-mod rows;
+pub(crate) mod rows;
+mod texts;
 
 pub(crate) use read::{Table, unit_of};
 
 use crate::error::ReportError;
 use crate::labels::{self, Labels};
+use crate::parallel::in_order;
 use crate::stored::Runs;
+use chunk::{Chunk, Coded, Numbers};
 use indexmap::IndexSet;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
-use rows::Row;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{SchemaDescriptor, Type};
+use rows::{Block, Points};
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::borrow::Cow;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The fixed columns that identify a run; a column `param_FIELD` per parameter follows.
@@ -64,11 +69,22 @@ pub(crate) fn write(
         .set_key_value_metadata(program)
         .build();
     let mut file = SerializedFileWriter::new(to, Arc::new(schema(fields)?), Arc::new(properties))?;
-    let mut group = Group::new(info, fields);
-    for (index, cell) in labels.numbers.iter().copied().enumerate() {
-        group.add(&mut file, runs.get(index)?, cell)?;
-    }
-    group.write(&mut file)?;
+    let schema = SchemaDescriptor::new(Arc::new(schema(fields)?));
+    let groups = groups(runs);
+    let make = |group: usize| {
+        let of = groups[group].clone();
+        let runs = of.map(|index| Ok((runs.get(index)?, labels.numbers[index])));
+        let runs: Vec<_> = runs.collect::<Result<_, ReportError>>()?;
+        encode(info, &runs, fields, &schema)
+    };
+    in_order(groups.len(), make, |columns| -> Result<(), ReportError> {
+        let mut group = file.next_row_group()?;
+        for (bytes, about) in columns? {
+            group.append_column(&bytes, about)?;
+        }
+        group.close()?;
+        Ok(())
+    })?;
     file.close()?;
     Ok(())
 }
@@ -121,158 +137,102 @@ fn schema(fields: &IndexSet<&str>) -> Result<Type, ReportError> {
         .build()?)
 }
 
-/// Runs that wait for their row group.
-struct Group<'a> {
-    info: &'a ScenarioInfo,
-    fields: &'a IndexSet<&'a str>,
-    /// Each with the number of its cell.
-    runs: Vec<(Cow<'a, RunResult>, i32)>,
-    rows: usize,
+/// Which runs each row group has: as many in a row as have [`ROWS`] rows together.
+fn groups(runs: Runs<'_>) -> Vec<Range<usize>> {
+    let mut groups = Vec::new();
+    let (mut start, mut rows) = (0, 0);
+    for index in 0..runs.figures.len() {
+        let more = runs.rows(index);
+        if rows > 0 && rows + more > ROWS {
+            groups.push(start..index);
+            (start, rows) = (index, 0);
+        }
+        rows += more;
+    }
+    if start < runs.figures.len() {
+        groups.push(start..runs.figures.len());
+    }
+    groups
 }
 
-impl<'a> Group<'a> {
-    const fn new(info: &'a ScenarioInfo, fields: &'a IndexSet<&'a str>) -> Self {
-        Self {
-            info,
-            fields,
-            runs: Vec::new(),
-            rows: 0,
-        }
-    }
-
-    /// Adds a run, after a row group of those before it where it has no room beside them.
-    fn add(
-        &mut self,
-        file: &mut SerializedFileWriter<impl Write + Send>,
-        run: Cow<'a, RunResult>,
-        cell: usize,
-    ) -> Result<(), ReportError> {
-        let rows = rows::count(&run);
-        if self.rows + rows > ROWS {
-            self.write(file)?;
-        }
-        self.rows += rows;
-        self.runs
-            .push((run, i32::try_from(cell).unwrap_or(i32::MAX)));
-        Ok(())
-    }
-
-    /// Writes the row group of those that wait, if any do.
-    fn write(
-        &mut self,
-        file: &mut SerializedFileWriter<impl Write + Send>,
-    ) -> Result<(), ReportError> {
-        if self.runs.is_empty() {
-            return Ok(());
-        }
-        let runs = self.runs.iter();
-        let runs = runs.map(|(run, cell)| (run.as_ref(), *cell, rows::of(run)));
-        let runs: Vec<Written<'_>> = runs.collect();
-        let mut group = file.next_row_group()?;
-        write_group(&mut group, self.info, &runs, self.fields)?;
-        group.close()?;
-        self.runs.clear();
-        self.rows = 0;
-        Ok(())
-    }
+/// The texts of a block, in the order of their columns.
+fn texts<'a>(block: &Block<'a>) -> [&'a str; 5] {
+    let unit = block.unit.word();
+    [block.kind, block.name, block.metric, block.stat, unit]
 }
-
-/// A run, the number of its cell, and its rows.
-type Written<'a> = (&'a RunResult, i32, Vec<Row<'a>>);
 
 /// The columns of a row group, in the schema's order.
-struct Columns<'a, 'b, W: Write + Send> {
-    group: &'a mut SerializedRowGroupWriter<'b, W>,
-    runs: &'a [Written<'a>],
-}
-
-impl<W: Write + Send> Columns<'_, '_, W> {
-    /// The next column: of each run its values, and of one whose fields may be empty levels, which
-    /// are 1 where there is a value.
-    fn next<T: DataType>(
-        &mut self,
-        of: impl Fn(&Written<'_>) -> (Vec<T::T>, Option<Vec<i16>>),
-    ) -> Result<(), ReportError> {
-        let column = self.group.next_column()?;
-        let mut column = column.expect("the schema has a column for every call");
-        for run in self.runs {
-            let (values, levels) = of(run);
-            let column = column.typed::<T>();
-            column.write_batch(&values, levels.as_deref(), None)?;
-        }
-        Ok(column.close()?)
-    }
-
-    /// The same value in every row of a run.
-    fn constant<T: DataType>(
-        &mut self,
-        of: impl Fn(&RunResult, i32) -> T::T,
-    ) -> Result<(), ReportError> {
-        self.next::<T>(|(run, cell, rows)| (vec![of(run, *cell); rows.len()], None))
-    }
-
-    /// A parameter, or nothing, in every row of a run.
-    fn parameter(&mut self, field: &str) -> Result<(), ReportError> {
-        self.next::<ByteArrayType>(|(run, _, rows)| {
-            let value = run.params.iter().find(|(key, _)| key == field);
-            let values = value.map(|(_, value)| vec![bytes(value); rows.len()]);
-            let levels = vec![i16::from(value.is_some()); rows.len()];
-            (values.unwrap_or_default(), Some(levels))
-        })
-    }
-
-    /// The rows' numbers, where they are finite.
-    fn numbers(&mut self, of: fn(&Row<'_>) -> Option<f64>) -> Result<(), ReportError> {
-        self.next::<DoubleType>(|(_, _, rows)| {
-            let values = rows.iter().map(|row| of(row).filter(|v| v.is_finite()));
-            let levels = values.clone().map(|value| i16::from(value.is_some()));
-            (values.clone().flatten().collect(), Some(levels.collect()))
-        })
-    }
-}
-
-fn bytes(text: &str) -> ByteArray {
-    ByteArray::from(text)
-}
-
-fn write_group<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn encode(
     info: &ScenarioInfo,
-    runs: &[Written<'_>],
+    runs: &[(Cow<'_, RunResult>, usize)],
     fields: &IndexSet<&str>,
-) -> Result<(), ReportError> {
-    let mut columns = Columns { group, runs };
-    columns.constant::<ByteArrayType>(|_, _| bytes(&info.name))?;
-    columns.constant::<ByteArrayType>(|run, _| bytes(run.world.as_str()))?;
-    columns.constant::<Int32Type>(|_, cell| cell)?;
-    columns.constant::<Int64Type>(|run, _| run.seed.cast_signed())?;
-    columns.constant::<ByteArrayType>(|run, _| bytes(&labels::params_text(&run.params)))?;
-    for field in fields {
-        columns.parameter(field)?;
-    }
-    let texts: [for<'r> fn(&'r Row<'_>) -> &'r str; 5] = [
-        |row| row.kind,
-        |row| row.name,
-        |row| row.metric,
-        |row| row.stat,
-        |row| row.unit.word(),
-    ];
-    for text in texts {
-        columns.next::<ByteArrayType>(|(_, _, rows)| (shared(rows.iter().map(text)), None))?;
-    }
-    columns.numbers(|row| row.q)?;
-    columns.numbers(|row| row.t)?;
-    columns.numbers(|row| Some(row.value))
-}
-
-/// The texts of a column. Rows in a row mostly have the same one, which they share.
-fn shared<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<ByteArray> {
-    let mut last = ("", ByteArray::from(""));
-    let share = |text: &'a str| {
-        if text != last.0 {
-            last = (text, ByteArray::from(text));
+    schema: &SchemaDescriptor,
+) -> Result<Vec<Chunk>, ReportError> {
+    let params: Vec<String> = runs
+        .iter()
+        .map(|(run, _)| labels::params_text(&run.params))
+        .collect();
+    let [mut scenario, mut world, mut params_text] = [(); 3].map(|()| Coded::<&str>::new());
+    let (mut cell, mut seed) = (Coded::<i32>::new(), Coded::<u64>::new());
+    let mut values: Vec<_> = fields.iter().map(|_| Coded::<&str>::new()).collect();
+    let mut about = [(); 5].map(|()| Coded::<&str>::new());
+    let [mut q, mut t, mut value] = [(); 3].map(|()| Numbers::default());
+    for ((run, number), params) in runs.iter().zip(&params) {
+        let mut rows = 0;
+        rows::each(run, &mut |block| {
+            let count = block.rows();
+            rows += count;
+            for (column, text) in about.iter_mut().zip(texts(&block)) {
+                column.push(text, count);
+            }
+            match block.points {
+                Points::One { q: share, value: v } => {
+                    q.push(share.unwrap_or(f64::NAN));
+                    t.skip(1);
+                    value.push(v);
+                }
+                Points::Curve(curve) => {
+                    t.skip(count);
+                    for (v, share) in curve {
+                        q.push(*share);
+                        value.push(*v);
+                    }
+                }
+                Points::Series(points) => {
+                    q.skip(count);
+                    for point in points {
+                        t.push(point.t);
+                        value.push(point.value);
+                    }
+                }
+            }
+        });
+        scenario.push(&info.name, rows);
+        world.push(run.world.as_str(), rows);
+        cell.push(i32::try_from(*number).unwrap_or(i32::MAX), rows);
+        seed.push(run.seed, rows);
+        params_text.push(params, rows);
+        for (column, field) in values.iter_mut().zip(fields) {
+            match labels::value(&run.params, field) {
+                Some(value) => column.push(value, rows),
+                None => column.skip(rows),
+            }
         }
-        last.1.clone()
-    };
-    texts.map(share).collect()
+    }
+    let mut columns = schema.columns().iter().map(Arc::clone);
+    let mut next = || columns.next().expect("the schema has all columns");
+    let mut chunks = vec![
+        scenario.finish(next())?,
+        world.finish(next())?,
+        cell.finish(next())?,
+        seed.finish(next())?,
+        params_text.finish(next())?,
+    ];
+    for column in values.into_iter().chain(about) {
+        chunks.push(column.finish(next())?);
+    }
+    for column in [q, t, value] {
+        chunks.push(column.finish(next())?);
+    }
+    Ok(chunks)
 }

@@ -6,10 +6,13 @@ use common::{Shape, info, results};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
-use sojourn_report::{ReportError, Runs, SUMMARY, TABLE, merge, pack, summary_json, unpack, write};
+use sojourn_report::{
+    ReportError, Runs, SUMMARY, Spool, TABLE, merge, pack, summary_json, unpack, write,
+};
 use sojourn_world::{Distribution, RunResult};
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 
 fn keys(value: &Value) -> Vec<&str> {
     value
@@ -334,4 +337,114 @@ fn results_go_through_bytes_and_back() {
             bytes.len()
         );
     }
+}
+
+#[test]
+fn many_runs_are_rows_of_tables() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut shape = Shape::demo();
+    (shape.seeds, shape.points) = (126, 2);
+    let mut many = results(&shape);
+    assert_eq!(many.len(), 1008);
+    // What few runs lack, or have besides.
+    many[3].links.truncate(1);
+    many[4].flows[0].1.rtt = Distribution::default();
+    many[5].links[0].1.utilisation = None;
+    many[6].links[0].1.qdisc.options.clear();
+    many[7].program = Some("sojourn 9.9".to_owned());
+    write(dirs[0].path(), &info(), &many, &[]).unwrap();
+    let text = fs::read_to_string(dirs[0].path().join(SUMMARY)).unwrap();
+    let few = summary_json(&info(), &many[..1000]);
+    assert!(
+        text.len() * 4 < few.len(),
+        "{} of {}",
+        text.len(),
+        few.len()
+    );
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(summary["format"], "sojourn-summary/2");
+    let table = &summary["tables"][0];
+    let place = |name: &str| {
+        let columns = table["columns"].as_array().unwrap();
+        columns
+            .iter()
+            .position(|column| column == name)
+            .expect(name)
+    };
+    let row = &table["rows"][2];
+    assert_eq!((&row[0], &row[place("seed")]), (&2.into(), &3.into()));
+    assert_eq!(row[place("params.queue")], "pfifo limit 490");
+    let few: Value = serde_json::from_str(&few).unwrap();
+    let median = &few["cells"][2]["flows"]["probe"]["rtt_ms"]["p50"];
+    assert_eq!(&row[place("flows.probe.rtt_ms.p50")], median);
+
+    let merged = merge(&[dirs[0].path().to_owned()]).unwrap();
+    assert_eq!(merged.info, info());
+    let again = merged.whole().unwrap();
+    same(&again[..16], &many[..16]);
+    write(dirs[1].path(), &merged.info, &again, &[]).unwrap();
+    for name in [SUMMARY, TABLE, sojourn_report::PAGE] {
+        let [a, b] = [0, 1].map(|i| fs::read(dirs[i].path().join(name)).unwrap());
+        assert!(a == b, "{name} differs");
+    }
+
+    let path = dirs[0].path().join(SUMMARY);
+    for (from, to, expected) in [
+        ("\n[1,", "\n[1,7,", "`tables.0.rows.1` should be a list of"),
+        (
+            "[1,\"sim\"",
+            "[1,\"the moon\"",
+            "`tables.0.rows.1.world` is `the moon`",
+        ),
+        (
+            "\"paths\"",
+            "\"pahts\"",
+            "should have `paths` and `empty` before `rows`",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        let reason = refusal(dirs[0].path());
+        assert!(reason.contains("summary.json is damaged"), "{reason}");
+        assert!(reason.contains(expected), "{from}: {reason}");
+    }
+}
+
+#[test]
+fn a_spool_gives_back_the_runs_that_are_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = results(&Shape::demo());
+    let info = Arc::new(info());
+    let held = |place: usize, info: &_| {
+        let slot = Spool::of(dir.path()).slot(2, info, &runs[0].world, place);
+        slot.held()
+    };
+    let spool = Spool::of(dir.path());
+    for (place, run) in runs[..3].iter().enumerate() {
+        let slot = spool.slot(2, &info, &run.world, place);
+        slot.keep(run.clone()).unwrap();
+    }
+    let folder = dir.path().join("unfinished");
+    fs::write(folder.join("00007.run"), "something else").unwrap();
+    for (place, run) in runs[..3].iter().enumerate() {
+        let found = held(place, &info).expect("it was kept");
+        assert!(found.figures.links[0].1.series[0].points.is_empty());
+        same(
+            &[found.whole().unwrap().into_owned()],
+            std::slice::from_ref(run),
+        );
+    }
+    assert!(held(3, &info).is_none());
+    let mut other = (*info).clone();
+    other.source = Some("another text".to_owned());
+    assert!(held(0, &Arc::new(other)).is_none());
+    // Killed while it wrote the last one.
+    let file = folder.join("00000.run");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 7]).unwrap();
+    assert!(held(1, &info).is_some() && held(2, &info).is_none());
+    // Another process goes on in a file of its own.
+    let slot = Spool::of(dir.path()).slot(2, &info, &runs[2].world, 2);
+    slot.keep(runs[2].clone()).unwrap();
+    assert!(held(2, &info).is_some() && folder.join("00001.run").exists());
 }

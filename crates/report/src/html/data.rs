@@ -4,6 +4,7 @@ use super::Deflating;
 use crate::error::ReportError;
 use crate::json;
 use crate::labels::{Labels, short_names};
+use crate::parallel::in_order;
 use crate::seeds::{groups, student_t_975};
 use crate::stored::Runs;
 use crate::summary::qdisc;
@@ -13,6 +14,7 @@ use sojourn_world::figure::{self, Content, Distribution, Figure, Kind, Part, Sha
 use sojourn_world::{RunResult, ScenarioInfo, Series};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::ptr;
 
 /// Points of all series together, about; more than a screen can show anyhow.
@@ -23,6 +25,9 @@ const POINTS_LEAST: usize = 50;
 const CURVE_POINTS: usize = 150_000;
 /// None of them is cut below this.
 const CURVE_LEAST: usize = 30;
+
+/// Runs that are made ready and deflated at once.
+const CHUNK: usize = 64;
 
 /// What the page carries.
 pub(super) struct Data {
@@ -42,26 +47,40 @@ pub(super) fn data(
     let labels = own.as_ref().unwrap_or(labels);
     let (results, numbers) = (labels.results, &labels.numbers);
     let thinning = Thinning::of(results);
-    let mut seen = BTreeSet::new();
-    let mut curves = Curves::default();
-    let mut held = Held::new();
+    let plans = plans(labels, &thinning);
+    let chunks: Vec<Range<usize>> = (0..results.len().div_ceil(CHUNK))
+        .map(|chunk| chunk * CHUNK..results.len().min((chunk + 1) * CHUNK))
+        .collect();
     // Deflated as they come: values of JSON are many times as large, and text ten times.
+    let make = |chunk: usize| {
+        let (mut held, mut text) = (Held::new(), Deflating::new());
+        for index in chunks[chunk].clone() {
+            let plan = &plans[index];
+            let whole = if plan.has_series || !plan.curves.is_empty() {
+                all.get(places.as_ref().map_or(index, |places| places[index]))?
+            } else {
+                Cow::Borrowed(&results[index])
+            };
+            let run = run(&whole, numbers[index], &thinning, plan);
+            hold(&mut held, &run);
+            if index > 0 {
+                text.write(b",");
+            }
+            text.write_json(&run);
+        }
+        Ok::<_, ReportError>((held, text.part()))
+    };
+    let mut held = Held::new();
     let mut text = Deflating::new();
     text.write(b"{\"runs\":[");
-    for (index, (figures, cell)) in results.iter().zip(numbers).enumerate() {
-        let first = seen.insert((&figures.world, cell));
-        let whole = if first || !thinning.first_seed_only || curves.lacks(figures, *cell) {
-            all.get(places.as_ref().map_or(index, |places| places[index]))?
-        } else {
-            Cow::Borrowed(figures)
-        };
-        let run = run(figures, &whole, *cell, &thinning, first, &mut curves);
-        hold(&mut held, &run);
-        if index > 0 {
-            text.write(b",");
+    in_order(chunks.len(), make, |made| {
+        let (more, part) = made?;
+        for (place, keys) in more {
+            held.entry(place).or_default().extend(keys);
         }
-        text.write_json(&run);
-    }
+        text.join(&part);
+        Ok::<_, ReportError>(())
+    })?;
     let mut params = Vec::with_capacity(labels.cells.len());
     for (run, cell) in results.iter().zip(numbers) {
         // Cells have their numbers in the order of their first runs.
@@ -219,47 +238,51 @@ fn spreads<T: Part>(part: &T) -> usize {
     spreads.filter(|has_samples| *has_samples).count()
 }
 
-/// The cumulative distributions that the page has: of each the first run's that has one.
-#[derive(Default)]
-struct Curves<'a>(BTreeSet<(&'a str, usize, &'static str, &'a str, &'static str)>);
+/// Which of the page's curves a run has: its part, the place of the link or flow, and the figure.
+type Curve = (Kind, usize, &'static str);
 
-impl Curves<'_> {
-    /// Whether a run of the cell has a distribution that is not there yet.
-    fn lacks(&self, run: &RunResult, cell: usize) -> bool {
-        fn any<T: Part>(part: &T, is_new: impl Fn(&'static str) -> bool) -> bool {
-            T::rows().any(|row| {
-                let spread = row.spread(part);
-                spread.is_some_and(|d| d.count > 0) && is_new(row.figure.key)
-            })
-        }
-        let world = run.world.as_str();
-        let is_new = |part, name: &str, key| !self.0.contains(&(world, cell, part, name, key));
-        let mut links = run.links.iter();
-        let mut flows = run.flows.iter();
-        links.any(|(name, link)| any(link, |key| is_new("link", name, key)))
-            || flows.any(|(name, flow)| any(flow, |key| is_new("flow", name, key)))
-    }
+/// What the page has of a run besides its figures.
+struct Plan {
+    has_series: bool,
+    /// The cumulative distributions of which it is the first run of its cell that has one.
+    curves: BTreeSet<Curve>,
 }
 
-/// A run of the page: `figures` outlive the page's data, which `run`, the whole, need not.
-fn run<'a>(
-    figures: &'a RunResult,
-    run: &RunResult,
-    cell: usize,
-    thinning: &Thinning,
-    first: bool,
-    curves: &mut Curves<'a>,
-) -> Value {
-    let world = figures.world.as_str();
-    let mut drawn = |part: &'static str, name: &'a str, all: Vec<(&'static str, Value)>| {
-        let all = all.into_iter();
-        let kept = all.filter(|(key, _)| curves.0.insert((world, cell, part, name, *key)));
-        kept.map(|(key, curve)| (key.to_owned(), curve))
-            .collect::<Map<_, _>>()
+fn plans(labels: &Labels<'_>, thinning: &Thinning) -> Vec<Plan> {
+    fn keys<T: Part>(part: &T) -> impl Iterator<Item = &'static str> {
+        T::rows().filter_map(move |row| {
+            let spread = row.spread(part).filter(|spread| spread.count > 0);
+            spread.map(|_| row.figure.key)
+        })
+    }
+    let mut seen = BTreeSet::new();
+    let mut drawn = BTreeSet::new();
+    let runs = labels.results.iter().zip(&labels.numbers);
+    let plan = |(run, cell): (&RunResult, &usize)| {
+        let world = labels.worlds.get_index_of(&run.world);
+        let mut curves = BTreeSet::new();
+        for (place, (name, link)) in run.links.iter().enumerate() {
+            let keys = keys(link)
+                .filter(|key| drawn.insert((world, *cell, Kind::Link, name.clone(), *key)));
+            curves.extend(keys.map(|key| (Kind::Link, place, key)));
+        }
+        for (place, (name, flow)) in run.flows.iter().enumerate() {
+            let keys = keys(flow)
+                .filter(|key| drawn.insert((world, *cell, Kind::Flow, name.clone(), *key)));
+            curves.extend(keys.map(|key| (Kind::Flow, place, key)));
+        }
+        Plan {
+            has_series: seen.insert((world, *cell)) || !thinning.first_seed_only,
+            curves,
+        }
     };
-    let with_series = first || !thinning.first_seed_only;
+    runs.map(plan).collect()
+}
+
+/// A run of the page.
+fn run(run: &RunResult, cell: usize, thinning: &Thinning, plan: &Plan) -> Value {
     let series = |list: &[Series]| -> Map<String, Value> {
-        let list = list.iter().filter(|_| with_series);
+        let list = list.iter().filter(|_| plan.has_series);
         list.map(|s| (s.metric.clone().into_owned(), thinned(s, thinning.points)))
             .collect()
     };
@@ -268,41 +291,44 @@ fn run<'a>(
         "seed": run.seed.to_string(),
         "cell": cell,
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
-        "links": run.links.iter().zip(&figures.links).map(|((_, l), (name, _))| {
-            let (values, cdf) = values(l, thinning.curve);
+        "links": run.links.iter().enumerate().map(|(place, (name, l))| {
             json!({
                 "name": name,
-                "f": values,
-                "cdf": drawn("link", name, cdf),
+                "f": values(l),
+                "cdf": curves(l, place, thinning.curve, plan),
                 "s": series(&l.series),
                 "qdisc": qdisc(&l.qdisc),
             })
         }).collect::<Vec<_>>(),
-        "flows": run.flows.iter().zip(&figures.flows).map(|((_, f), (name, _))| {
-            let (values, cdf) = values(f, thinning.curve);
+        "flows": run.flows.iter().enumerate().map(|(place, (name, f))| {
             json!({
                 "name": name,
                 "app": f.app,
-                "f": values,
-                "cdf": drawn("flow", name, cdf),
+                "f": values(f),
+                "cdf": curves(f, place, thinning.curve, plan),
                 "s": series(&f.series),
             })
         }).collect::<Vec<_>>(),
-        "aggregate": values(&run.aggregate, thinning.curve).0,
+        "aggregate": values(&run.aggregate),
     })
 }
 
-/// Values by key (a distribution as a list in the order of [`Statistic::ALL`]) and cumulative
-/// distributions as lists of values and fractions, of at most so many points.
-fn values<T: Part>(part: &T, most: usize) -> (Map<String, Value>, Vec<(&'static str, Value)>) {
-    let (mut values, mut curves) = (Map::new(), Vec::new());
+/// Cumulative distributions that the page has of this part, as lists of values and fractions, of at
+/// most so many points.
+fn curves<T: Part>(part: &T, place: usize, most: usize, plan: &Plan) -> Map<String, Value> {
+    let rows = T::rows().filter(|row| plan.curves.contains(&(T::KIND, place, row.figure.key)));
+    let drawn = rows.filter_map(|row| Some((row.figure.key, curve(row.spread(part)?, most))));
+    json::map(drawn)
+}
+
+/// Values by key, a distribution as a list in the order of [`Statistic::ALL`].
+fn values<T: Part>(part: &T) -> Map<String, Value> {
+    let mut values = Map::new();
     for row in T::rows() {
-        let key = row.figure.key;
         let value = match row.content(part) {
             None => continue,
             Some(Content::Spread(d)) if d.count == 0 => continue,
             Some(Content::Spread(d)) => {
-                curves.push((key, curve(d, most)));
                 json!(Statistic::ALL.map(|one| short(json::statistic(d, one))))
             }
             Some(scalar) => short(json::content(&scalar)),
@@ -311,9 +337,9 @@ fn values<T: Part>(part: &T, most: usize) -> (Map<String, Value>, Vec<(&'static 
         if value.is_null() {
             continue;
         }
-        values.insert(key.to_owned(), value);
+        values.insert(row.figure.key.to_owned(), value);
     }
-    (values, curves)
+    values
 }
 
 /// A fraction with more digits than any table shows; a count stays whole.

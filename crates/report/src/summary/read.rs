@@ -1,6 +1,7 @@
 //! Reads a summary back, figures by the list. Cumulative distributions and series stay empty.
 
-use super::FORMAT;
+use super::rows::Tables;
+use super::{FORMAT, TABLES};
 use crate::error::Damage;
 use crate::json::{self, number};
 use indexmap::IndexMap;
@@ -54,9 +55,9 @@ pub(crate) fn read<'de>(from: impl serde_json::de::Read<'de>) -> Result<Summary,
 
 /// What has been read of a summary.
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     has_format: bool,
-    results: Option<Vec<RunResult>>,
+    pub(super) results: Option<Vec<RunResult>>,
     /// Its other members.
     head: Map<String, Value>,
     /// What ended the reading, where it was not JSON.
@@ -65,7 +66,7 @@ struct Found {
 
 impl Found {
     /// Ends the reading.
-    fn refuse<E: Error>(&mut self, damage: Damage) -> E {
+    pub(super) fn refuse<E: Error>(&mut self, damage: Damage) -> E {
         self.damage = Some(damage);
         E::custom("refused")
     }
@@ -86,13 +87,14 @@ impl<'de> Visitor<'de> for Walked<'_> {
             match key.as_str() {
                 "format" => {
                     let format: String = map.next_value()?;
-                    if format != FORMAT {
+                    if ![FORMAT, TABLES].contains(&format.as_str()) {
                         let expected = FORMAT;
                         return Err(self.0.refuse(Damage::Format { format, expected }));
                     }
                     self.0.has_format = true;
                 }
                 "cells" => map.next_value_seed(Cells(&mut *self.0))?,
+                "tables" => map.next_value_seed(Tables(&mut *self.0))?,
                 "over_seeds" => drop(map.next_value::<IgnoredAny>()?),
                 _ => {
                     let value = map.next_value()?;
@@ -172,7 +174,7 @@ struct AxisFile {
 struct AxisHere(#[serde(with = "AxisFile")] Axis);
 
 #[derive(Deserialize)]
-struct Cell {
+pub(super) struct Cell {
     #[serde(deserialize_with = "world")]
     world: WorldName,
     seed: u64,

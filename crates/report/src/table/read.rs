@@ -1,11 +1,13 @@
 //! Reads distributions' points and series back from a table into results that came from the
 //! summary beside it, and checks on the way that the two belong together.
 
+use super::texts::Texts;
 use crate::error::{Damage, ReportError, Run};
+
 use crate::files::open;
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{
     ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader,
@@ -13,14 +15,15 @@ use parquet::file::reader::{
 use sojourn_units::Unit;
 use sojourn_world::figure::{Content, Kind, Part, series};
 use sojourn_world::{Point, RunResult, Series, WorldName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// The table of a folder, from which runs are filled one at a time.
 #[derive(Debug)]
@@ -59,6 +62,12 @@ impl Table {
             path: path.to_owned(),
             groups: groups.map_err(|reason| ReportError::damaged(path, reason))?,
         })
+    }
+
+    /// How many rows the run with this number has.
+    pub(crate) fn rows(&self, number: usize) -> usize {
+        let (_, stretches) = &self.groups.runs[number];
+        stretches.iter().map(|stretch| stretch.rows.len()).sum()
     }
 
     /// Adds to the figures of the run with this number what the table has of it.
@@ -131,6 +140,8 @@ impl Read for Piece {
 struct Groups<R: ChunkReader> {
     file: SerializedFileReader<R>,
     runs: Vec<(Run, Vec<Stretch>)>,
+    /// Row groups that were read last, by their numbers.
+    recent: Mutex<VecDeque<(usize, Arc<Rows>)>>,
 }
 
 /// Rows of a row group.
@@ -158,19 +169,19 @@ impl<R: ChunkReader + 'static> Groups<R> {
             }
         }
         for group in 0..file.num_row_groups() {
+            let number = group;
             let names = file.get_row_group(group);
             let names = names.and_then(|group| Names::of(&*group));
-            let number = group;
             let names = names.map_err(|error| Damage::Group { number, error })?;
-            let mut beginnings = names.beginnings().peekable();
-            while let Some(first) = beginnings.next() {
-                let end = beginnings.peek().copied().unwrap_or(names.seed.len());
+            let mut first = 0;
+            while first < names.seed.len() {
+                let (run, end) = names.run(first)?;
                 let rows = first..end;
-                let run = names.run(first)?;
                 match runs.get_mut(&run) {
                     None => return Err(Damage::Unknown(run)),
                     Some((_, stretches)) => stretches.push(Stretch { group, rows }),
                 }
+                first = end;
             }
         }
         let mut all = runs.iter();
@@ -185,107 +196,130 @@ impl<R: ChunkReader + 'static> Groups<R> {
         Ok(Self {
             file,
             runs: runs.collect(),
+            recent: Mutex::default(),
         })
     }
 
     fn fill(&self, number: usize, run: &mut RunResult) -> Result<(), Damage> {
         let (_, stretches) = &self.runs[number];
         for Stretch { group, rows } in stretches {
-            let read = self.file.get_row_group(*group);
-            let read = read.and_then(|group| Rows::of(&*group, rows));
             let number = *group;
+            let read = self.group(number);
             let read = read.map_err(|error| Damage::Group { number, error })?;
-            for row in 0..rows.len() {
-                add(run, &read.row(row)?)?;
+            let mut start = rows.start;
+            while start < rows.end {
+                let block = read.block(start..rows.end);
+                start = block.rows.end;
+                add(run, &block)?;
             }
         }
         Ok(())
     }
+
+    /// A row group, of which runs that follow each other are mostly read.
+    fn group(&self, number: usize) -> Result<Arc<Rows>, ParquetError> {
+        let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, rows)) = recent().iter().find(|(known, _)| *known == number) {
+            return Ok(Arc::clone(rows));
+        }
+        let rows = Arc::new(Rows::of(&*self.file.get_row_group(number)?)?);
+        let mut recent = recent();
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        if recent.len() > 2 * threads {
+            recent.pop_front();
+        }
+        recent.push_back((number, Arc::clone(&rows)));
+        Ok(rows)
+    }
 }
 
-/// The columns that say which run a row belongs to, one entry a row.
+/// The columns that say which run a row belongs to.
 struct Names {
     seed: Vec<i64>,
-    world: Vec<ByteArray>,
-    params: Vec<ByteArray>,
+    world: Texts,
+    params: Texts,
 }
 
 impl Names {
     fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
-        let rows = usize::try_from(group.metadata().num_rows())
-            .map_err(|_| ParquetError::General("a negative number of rows".to_owned()))?;
         Ok(Self {
-            seed: full(column::<Int64Type>(group, "seed", &(0..rows))?, "seed")?,
-            world: text(group, "world", &(0..rows))?,
-            params: text(group, "params", &(0..rows))?,
+            seed: full(column::<Int64Type>(group, "seed", rows_of(group)?)?, "seed")?,
+            world: Texts::of(group, "world")?,
+            params: Texts::of(group, "params")?,
         })
     }
 
-    /// The rows that belong to another run than the one before.
-    fn beginnings(&self) -> impl Iterator<Item = usize> {
-        let name = |i: usize| (self.seed[i], &self.world[i], &self.params[i]);
-        (0..self.seed.len()).filter(move |&i| i == 0 || name(i) != name(i - 1))
-    }
-
-    /// The run of a row.
-    fn run(&self, i: usize) -> Result<Run, Damage> {
-        Ok(Run {
-            world: WorldName::parse(self.world[i].as_utf8()?).ok_or(Damage::NoWorld)?,
-            params: self.params[i].as_utf8()?.to_owned(),
-            seed: self.seed[i].cast_unsigned(),
-        })
+    /// The run of a row, and the row behind its last.
+    fn run(&self, row: usize) -> Result<(Run, usize), Damage> {
+        let ((world, end), (params, last)) = (self.world.at(row), self.params.at(row));
+        let seeds = &self.seed[row..end.min(last)];
+        let count = seeds.iter().take_while(|seed| **seed == seeds[0]).count();
+        let run = Run {
+            world: WorldName::parse(world).ok_or(Damage::NoWorld)?,
+            params: params.to_owned(),
+            seed: seeds[0].cast_unsigned(),
+        };
+        Ok((run, row + count))
     }
 }
 
-/// The columns that say what stands in a row, one entry a row.
+/// The columns that say what stands in a row.
 struct Rows {
     /// Kind, name, metric, statistic, unit.
-    texts: [Vec<ByteArray>; 5],
-    /// Fraction, time, value.
-    numbers: [Vec<Option<f64>>; 3],
+    texts: [Texts; 5],
+    /// Fraction, time, value, one entry a row; NaN where there is none.
+    numbers: [Vec<f64>; 3],
 }
 
 impl Rows {
-    fn of(group: &dyn RowGroupReader, rows: &Range<usize>) -> Result<Self, ParquetError> {
-        let number = |name| column::<DoubleType>(group, name, rows);
+    fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
+        let rows = rows_of(group)?;
+        let number = |name| {
+            let column = column::<DoubleType>(group, name, rows)?.into_iter();
+            Ok::<_, ParquetError>(column.map(|number| number.unwrap_or(f64::NAN)).collect())
+        };
         Ok(Self {
             texts: [
-                text(group, "kind", rows)?,
-                text(group, "name", rows)?,
-                text(group, "metric", rows)?,
-                text(group, "stat", rows)?,
-                text(group, "unit", rows)?,
+                Texts::of(group, "kind")?,
+                Texts::of(group, "name")?,
+                Texts::of(group, "metric")?,
+                Texts::of(group, "stat")?,
+                Texts::of(group, "unit")?,
             ],
             numbers: [number("q")?, number("t")?, number("value")?],
         })
     }
 
-    fn row(&self, i: usize) -> Result<Row<'_>, Damage> {
-        let mut texts = [""; 5];
-        for (text, column) in texts.iter_mut().zip(&self.texts) {
-            *text = column[i].as_utf8()?;
-        }
-        let [kind, name, metric, stat, unit] = texts;
-        let [q, t, value] = self.numbers.each_ref().map(|column| column[i]);
-        Ok(Row {
+    /// The first of these rows, and those that follow with the same texts.
+    fn block(&self, rows: Range<usize>) -> Block<'_> {
+        let mut end = rows.end;
+        let [kind, name, metric, stat, unit] = self.texts.each_ref().map(|texts| {
+            let (text, last) = texts.at(rows.start);
+            end = end.min(last);
+            text
+        });
+        let rows = rows.start..end;
+        let [q, t, value] = self
+            .numbers
+            .each_ref()
+            .map(|numbers| &numbers[rows.clone()]);
+        Block {
             kind,
             name,
             metric,
             stat,
             unit,
+            rows,
             q,
             t,
-            value: value.unwrap_or(f64::NAN),
-        })
+            value,
+        }
     }
 }
 
-fn text(
-    group: &dyn RowGroupReader,
-    name: &str,
-    rows: &Range<usize>,
-) -> Result<Vec<ByteArray>, ParquetError> {
-    full(column::<ByteArrayType>(group, name, rows)?, name)
+fn rows_of(group: &dyn RowGroupReader) -> Result<usize, ParquetError> {
+    usize::try_from(group.metadata().num_rows())
+        .map_err(|_| ParquetError::General("a negative number of rows".to_owned()))
 }
 
 fn full<T>(column: Vec<Option<T>>, name: &str) -> Result<Vec<T>, ParquetError> {
@@ -293,12 +327,11 @@ fn full<T>(column: Vec<Option<T>>, name: &str) -> Result<Vec<T>, ParquetError> {
     values.ok_or_else(|| ParquetError::General(format!("column `{name}` has empty fields")))
 }
 
-/// A column's fields in these rows of a row group.
-fn column<T: DataType>(
+/// Where a column of this type is in a row group.
+pub(super) fn place<T: DataType>(
     group: &dyn RowGroupReader,
     name: &str,
-    rows: &Range<usize>,
-) -> Result<Vec<Option<T::T>>, ParquetError> {
+) -> Result<usize, ParquetError> {
     let schema = group.metadata().schema_descr();
     let place = schema.columns().iter().position(|c| c.name() == name);
     let place =
@@ -308,10 +341,24 @@ fn column<T: DataType>(
         let reason = format!("column `{name}` has another type");
         return Err(ParquetError::General(reason));
     }
+    Ok(place)
+}
+
+/// A column's fields in so many rows of a row group.
+pub(super) fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    name: &str,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let place = place::<T>(group, name)?;
+    let max = group
+        .metadata()
+        .schema_descr()
+        .column(place)
+        .max_def_level();
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(place)?);
-    reader.skip_records(rows.start)?;
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    let mut left = rows.len();
+    let mut left = rows;
     while left > 0 {
         let (read, _, _) = reader.read_records(left, Some(&mut levels), None, &mut values)?;
         if read == 0 {
@@ -319,7 +366,6 @@ fn column<T: DataType>(
         }
         left -= read;
     }
-    let max = descr.max_def_level();
     let mut values = values.into_iter();
     let column: Vec<_> = if max == 0 {
         values.map(Some).collect()
@@ -329,72 +375,80 @@ fn column<T: DataType>(
             .map(|here| if here { values.next() } else { None })
             .collect()
     };
-    if column.len() != rows.len() {
-        let reason = format!("column `{name}` lacks {left} of {} rows", rows.len());
+    if column.len() != rows {
+        let reason = format!("column `{name}` lacks {left} of {rows} rows");
         return Err(ParquetError::General(reason));
     }
     Ok(column)
 }
 
-/// One row of a run.
-struct Row<'a> {
+/// Rows of a run that have the same texts.
+struct Block<'a> {
     kind: &'a str,
     name: &'a str,
     metric: &'a str,
     stat: &'a str,
     unit: &'a str,
-    q: Option<f64>,
-    t: Option<f64>,
-    value: f64,
+    rows: Range<usize>,
+    q: &'a [f64],
+    t: &'a [f64],
+    value: &'a [f64],
 }
 
-/// Adds a row where it belongs.
-fn add(run: &mut RunResult, row: &Row<'_>) -> Result<(), Damage> {
-    match row.kind {
+/// Adds rows where they belong.
+fn add(run: &mut RunResult, block: &Block<'_>) -> Result<(), Damage> {
+    match block.kind {
         "link" => {
-            let link = named(&mut run.links, row)?;
-            add_to(link, |link| &mut link.series, row)
+            let link = named(&mut run.links, block)?;
+            add_to(link, |link| &mut link.series, block)
         }
         "flow" => {
-            let flow = named(&mut run.flows, row)?;
-            add_to(flow, |flow| &mut flow.series, row)
+            let flow = named(&mut run.flows, block)?;
+            add_to(flow, |flow| &mut flow.series, block)
         }
         _ => Ok(()),
     }
 }
 
-fn named<'a, T>(parts: &'a mut [(String, T)], row: &Row<'_>) -> Result<&'a mut T, Damage> {
-    let found = parts.iter_mut().find(|(name, _)| name == row.name);
+fn named<'a, T>(parts: &'a mut [(String, T)], block: &Block<'_>) -> Result<&'a mut T, Damage> {
+    let found = parts.iter_mut().find(|(name, _)| name == block.name);
     found.map(|(_, part)| part).ok_or_else(|| Damage::NoPart {
-        kind: row.kind.to_owned(),
-        name: row.name.to_owned(),
+        kind: block.kind.to_owned(),
+        name: block.name.to_owned(),
     })
 }
 
 fn add_to<T: Part>(
     part: &mut T,
     series: fn(&mut T) -> &mut Vec<Series>,
-    row: &Row<'_>,
+    block: &Block<'_>,
 ) -> Result<(), Damage> {
-    let figure = || T::rows().find(|known| known.figure.metric == row.metric);
-    match row.stat {
-        "series" => push(series(part), T::KIND, row),
+    let figure = || T::rows().find(|known| known.figure.metric == block.metric);
+    match block.stat {
+        "series" => push(series(part), T::KIND, block),
         "cdf" => {
             let slot = figure().and_then(|figure| figure.slot(part)?.spread());
             let spread = slot.ok_or_else(|| Damage::NoDistribution {
-                metric: row.metric.to_owned(),
+                metric: block.metric.to_owned(),
                 kind: T::KIND.name(),
             })?;
-            spread.cdf.push((row.value, row.q.unwrap_or(f64::NAN)));
+            let points = block.value.iter().zip(block.q);
+            spread.cdf.extend(points.map(|(value, q)| (*value, *q)));
             Ok(())
         }
         // A count that stands in both files must be the same in both.
         "value" => match figure().and_then(|figure| figure.content(part)) {
-            Some(Content::Count(summary)) if (row.value - summary as f64).abs() > 0.5 => {
-                Err(Damage::OtherRun {
-                    name: row.name.to_owned(),
-                    table: row.value,
-                    summary,
+            Some(Content::Count(summary)) => {
+                let other = block
+                    .value
+                    .iter()
+                    .find(|v| (**v - summary as f64).abs() > 0.5);
+                other.map_or(Ok(()), |table| {
+                    Err(Damage::OtherRun {
+                        name: block.name.to_owned(),
+                        table: *table,
+                        summary,
+                    })
                 })
             }
             _ => Ok(()),
@@ -403,22 +457,25 @@ fn add_to<T: Part>(
     }
 }
 
-fn push(list: &mut Vec<Series>, kind: Kind, row: &Row<'_>) -> Result<(), Damage> {
-    let (metric, value) = (row.metric, row.value);
-    let t = row.t.ok_or_else(|| Damage::NoTime {
-        metric: metric.to_owned(),
-        name: row.name.to_owned(),
-    })?;
-    let point = Point { t, value };
+fn push(list: &mut Vec<Series>, kind: Kind, block: &Block<'_>) -> Result<(), Damage> {
+    let metric = block.metric;
+    if block.t.iter().any(|t| t.is_nan()) {
+        return Err(Damage::NoTime {
+            metric: metric.to_owned(),
+            name: block.name.to_owned(),
+        });
+    }
+    let points = block.t.iter().zip(block.value);
+    let points = points.map(|(&t, &value)| Point { t, value });
     // Rows of a series follow each other, so it is nearly always the last one.
     if let Some(series) = list.iter_mut().rev().find(|s| s.metric == metric) {
-        series.points.push(point);
+        series.points.extend(points);
         return Ok(());
     }
     list.push(Series {
         metric: metric.to_owned().into(),
-        unit: unit_of(kind, metric, row.unit)?,
-        points: vec![point],
+        unit: unit_of(kind, metric, block.unit)?,
+        points: points.collect(),
     });
     Ok(())
 }

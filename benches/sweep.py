@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What a sweep of many short cells costs with its results on disk, and what one thread does alone.
+
+    python3 benches/sweep.py                      10 000 cells of 0.5 s, about a minute
+    python3 benches/sweep.py --seeds 25           1000 of them
+    python3 benches/sweep.py --program PATH       another program than target/release/sojourn
+
+CPU seconds are those of the process and its threads. The serial part is what the thread that puts
+the table together and the first thread take after the last run; everything else is spread over all
+processors, so that Amdahl's law says how much 64 of them would gain.
+"""
+
+import argparse
+import pathlib
+import resource
+import subprocess
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCENARIO = """
+format = "sojourn-scenario/1"
+name = "sweep"
+duration = "500ms"
+warmup = "100ms"
+
+[dumbbell]
+rtt = "20ms"
+up = { rate = "20mbit" }
+down = { rate = "20mbit" }
+
+[sweep]
+dumbbell.qdisc = ["pfifo limit 100", "codel", "fq_codel", "pie"]
+dumbbell.rtt = [%s]
+
+[[flow]]
+name = "bulk"
+direction = "down"
+app = "bulk"
+start_spread = "10ms"
+
+[[flow]]
+name = "probe"
+direction = "up"
+app = { kind = "ping", size = 64, interval = "10ms" }
+"""
+
+
+def seconds(task: pathlib.Path) -> float:
+    """Processor time of a thread."""
+    return int((task / "schedstat").read_text().split()[0]) / 1e9
+
+
+def serial(pid: int) -> tuple[float, dict[str, float]]:
+    """Processor time so far of the first thread and, by its number, of each that writes a table."""
+    tasks = pathlib.Path(f"/proc/{pid}/task")
+    tables = {}
+    for task in tasks.iterdir():
+        try:
+            if (task / "comm").read_text().strip() == "table":
+                tables[task.name] = seconds(task)
+        except OSError:
+            continue
+    return seconds(tasks / str(pid)), tables
+
+
+def run(words: list[str], out: pathlib.Path) -> tuple[float, float]:
+    """CPU seconds of a program, and those of its end that no other thread could take."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    begun, last, tables = None, 0.0, {}
+    while child.poll() is None:
+        try:
+            last, some = serial(child.pid)
+            tables.update(some)
+            # Files under their temporary names: the runs are done.
+            if begun is None and any(out.glob(".tmp*")):
+                begun = last
+        except OSError:
+            pass
+        time.sleep(0.01)
+    if child.returncode != 0:
+        raise SystemExit(f"{words}: exit status {child.returncode}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, last - (begun or 0.0) + sum(tables.values())
+
+
+def main() -> None:
+    """Runs, measures, prints a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--program", default=str(HERE.parent / "target/release/sojourn"))
+    parser.add_argument("--cells", type=int, default=40, help="combinations, a multiple of 4")
+    parser.add_argument("--seeds", type=int, default=250)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        trips = ", ".join(f'"{10 + number}ms"' for number in range(args.cells // 4))
+        (place / "sweep.toml").write_text(SCENARIO % trips)
+        words = [args.program, "run", str(place / "sweep.toml"), "--seeds", str(args.seeds)]
+        words.append("--quiet")
+        alone, _ = run(words, place)
+        out, again = place / "out", place / "again"
+        written, tail = run([*words, "--out", str(out)], out)
+        report, rest = run([args.program, "report", str(out), "--out", str(again)], again)
+        runs = args.cells * args.seeds
+        print(f"{runs} cells of 0.5 s | CPU s | of one thread | 64 cores")
+        print(f"run without --out | {alone:.2f} | |")
+        for name, cpu, own in [("run --out", written, tail), ("report", report, rest)]:
+            gain = 1 / (own / cpu + (1 - own / cpu) / 64)
+            print(f"{name} | {cpu:.2f} | {own:.2f} | {gain:.1f} x")
+        for file in ["summary.json", "results.parquet", "report.html"]:
+            size = (out / file).stat().st_size
+            is_same = (out / file).read_bytes() == (again / file).read_bytes()
+            print(f"{file}: {size / 1e6:.1f} MB{'' if is_same else ', another one after report'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+//! A run as a summary has it: its keys and values in the format's order, for whoever writes them
+//! down.
+
+use serde_json::{Map, Value, json};
+use sojourn_qdisc::{Field, Report, Value as QdiscValue};
+use sojourn_world::figure::{Content, FlowResult, LinkResult, Part, Row, Statistic};
+use sojourn_world::{Hop, RunResult, Stations};
+
+/// A value of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Leaf<'a> {
+    /// A count.
+    Whole(u64),
+    /// A count that may be below zero.
+    Signed(i64),
+    /// A number; null where it is not finite.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// A text.
+    Text(&'a str),
+    /// An object without members.
+    Object,
+    /// A list.
+    List(&'a Value),
+}
+
+/// Whoever writes a run down.
+pub(super) trait Sink {
+    /// An object begins under this key.
+    fn begin(&mut self, key: &str);
+    /// It ends.
+    fn end(&mut self);
+    /// A value.
+    fn value(&mut self, key: &str, value: Leaf<'_>);
+}
+
+/// As JSON.
+pub(super) fn json(run: &RunResult) -> Value {
+    let mut tree = Tree::default();
+    cell(run, &mut tree);
+    tree.own.into()
+}
+
+/// A queue as `tc -s -j qdisc` prints it, without the device's fields.
+pub(crate) fn qdisc(report: &Report) -> Value {
+    let mut tree = Tree::default();
+    queue(report, &mut tree);
+    tree.own.into()
+}
+
+/// Objects that grow.
+#[derive(Default)]
+struct Tree {
+    own: Map<String, Value>,
+    /// Those around it, each with the key under which what is in it goes.
+    around: Vec<(Map<String, Value>, String)>,
+}
+
+impl Sink for Tree {
+    fn begin(&mut self, key: &str) {
+        let around = std::mem::take(&mut self.own);
+        self.around.push((around, key.to_owned()));
+    }
+
+    fn end(&mut self) {
+        if let Some((around, key)) = self.around.pop() {
+            let own = std::mem::replace(&mut self.own, around);
+            self.own.insert(key, own.into());
+        }
+    }
+
+    fn value(&mut self, key: &str, value: Leaf<'_>) {
+        let value = match value {
+            Leaf::Whole(number) => json!(number),
+            Leaf::Signed(number) => json!(number),
+            Leaf::Number(number) => json!(number),
+            Leaf::Flag(on) => json!(on),
+            Leaf::Text(text) => json!(text),
+            Leaf::Object => json!({}),
+            Leaf::List(list) => list.clone(),
+        };
+        self.own.insert(key.to_owned(), value);
+    }
+}
+
+/// Writes a run.
+pub(super) fn cell(run: &RunResult, to: &mut dyn Sink) {
+    to.value("world", Leaf::Text(run.world.as_str()));
+    to.value("seed", Leaf::Whole(run.seed));
+    object(to, "params", &run.params, |to, (field, value)| {
+        to.value(field, Leaf::Text(value));
+    });
+    object(to, "links", &run.links, |to, (name, one)| {
+        to.begin(name);
+        link(one, to);
+        to.end();
+    });
+    object(to, "flows", &run.flows, |to, (name, one)| {
+        to.begin(name);
+        flow(one, to);
+        to.end();
+    });
+    to.begin("aggregate");
+    figures(&run.aggregate, |_| true, to);
+    to.end();
+    let cost = &run.cost;
+    to.begin("cost");
+    to.value("events", Leaf::Whole(cost.events));
+    to.value("bottleneck_packets", Leaf::Whole(cost.bottleneck_packets));
+    to.value("cpu_s", Leaf::Number(cost.cpu_s));
+    to.value("wall_s", Leaf::Number(cost.wall_s));
+    to.value("peak_rss_bytes", Leaf::Whole(cost.peak_rss_bytes));
+    to.end();
+    to.value("digest", Leaf::Text(&format!("{:016x}", run.digest)));
+    if let Some(radio) = &run.radio {
+        to.begin("radio");
+        stations(radio, to);
+        to.end();
+    }
+    if let Some(program) = &run.program {
+        to.value("program", Leaf::Text(program));
+    }
+}
+
+/// An object of such members.
+fn object<T>(to: &mut dyn Sink, key: &str, members: &[T], member: impl Fn(&mut dyn Sink, &T)) {
+    if members.is_empty() {
+        to.value(key, Leaf::Object);
+        return;
+    }
+    to.begin(key);
+    for one in members {
+        member(to, one);
+    }
+    to.end();
+}
+
+fn stations(radio: &Stations, to: &mut dyn Sink) {
+    let hop = |hop: &Hop| {
+        let Hop {
+            from,
+            to,
+            frames,
+            packets,
+        } = hop;
+        json!({ "from": from, "to": to, "frames": frames, "packets": packets })
+    };
+    let places = radio.places.iter().map(|place| json!([place.x, place.y]));
+    to.value("range_m", Leaf::Number(radio.range));
+    to.value("sense_m", Leaf::Number(radio.sense));
+    to.value("places_m", Leaf::List(&places.collect()));
+    to.value("hops", Leaf::List(&radio.hops.iter().map(hop).collect()));
+}
+
+/// The figures of a part that are wanted, by their keys.
+fn figures<T: Part>(part: &T, wanted: fn(&Row<T>) -> bool, to: &mut dyn Sink) {
+    for row in T::rows().filter(|row| wanted(row)) {
+        let key = row.figure.key;
+        match row.content(part) {
+            None => {}
+            Some(Content::Count(count)) => to.value(key, Leaf::Whole(count)),
+            Some(Content::Number(number)) => to.value(key, Leaf::Number(number)),
+            Some(Content::Spread(spread)) => {
+                to.begin(key);
+                for one in Statistic::ALL {
+                    let value = match one {
+                        Statistic::Count => Leaf::Whole(spread.count),
+                        _ => Leaf::Number(one.of(spread)),
+                    };
+                    to.value(one.name(), value);
+                }
+                to.end();
+            }
+        }
+    }
+}
+
+fn link(link: &LinkResult, to: &mut dyn Sink) {
+    figures(link, |row| !row.is_later, to);
+    to.begin("qdisc");
+    queue(&link.qdisc, to);
+    to.end();
+    // Format 1 promises the keys before in this order.
+    figures(link, |row| row.is_later, to);
+}
+
+fn flow(flow: &FlowResult, to: &mut dyn Sink) {
+    figures(flow, |_| true, to);
+    to.value("app", Leaf::Text(&flow.app));
+    to.value("elastic", Leaf::Flag(flow.elastic));
+}
+
+fn queue(report: &Report, to: &mut dyn Sink) {
+    to.value("kind", Leaf::Text(&report.kind));
+    object(to, "options", &report.options, field);
+    for one in &report.stats {
+        field(to, one);
+    }
+    if let Some(inner) = &report.inner {
+        to.begin("inner");
+        queue(inner, to);
+        to.end();
+    }
+}
+
+fn field(to: &mut dyn Sink, field: &Field) {
+    let groups;
+    let value = match &field.value {
+        QdiscValue::Int(number) => Leaf::Signed(*number),
+        QdiscValue::Float(number) => Leaf::Number(*number),
+        QdiscValue::Bool(on) => Leaf::Flag(*on),
+        QdiscValue::Text(text) => Leaf::Text(text),
+        QdiscValue::Groups(list) => {
+            let group = |group: &Vec<Field>| {
+                let mut tree = Tree::default();
+                for field in group {
+                    self::field(&mut tree, field);
+                }
+                Value::from(tree.own)
+            };
+            groups = list.iter().map(group).collect();
+            Leaf::List(&groups)
+        }
+    };
+    to.value(&field.name, value);
+}

@@ -1,0 +1,202 @@
+//! Reads the tables of a summary of many runs.
+
+use super::read::{Cell, Found};
+use super::tables::RUN;
+use crate::json;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use sojourn_world::RunResult;
+use std::fmt;
+
+/// The tables, whose runs go to their places.
+pub(super) struct Tables<'a>(pub(super) &'a mut Found);
+
+impl<'de> DeserializeSeed<'de> for Tables<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tables<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of `tables`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut runs = Vec::new();
+        for number in 0.. {
+            let table = Table {
+                found: &mut *self.0,
+                number,
+                runs: &mut runs,
+            };
+            if list.next_element_seed(table)?.is_none() {
+                break;
+            }
+        }
+        runs.sort_by_key(|(place, _)| *place);
+        self.0.results = Some(runs.into_iter().map(|(_, run)| run).collect());
+        Ok(())
+    }
+}
+
+/// Runs with their places among all.
+type Placed = Vec<(u64, RunResult)>;
+
+/// One of the tables.
+struct Table<'a> {
+    found: &'a mut Found,
+    number: usize,
+    runs: &'a mut Placed,
+}
+
+impl<'de> DeserializeSeed<'de> for Table<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Table<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table: an object with `paths`, `empty` and `rows`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let (mut paths, mut empty) = (None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            match (key.as_str(), &paths, &empty) {
+                ("paths", ..) => paths = Some(map.next_value::<Vec<Vec<String>>>()?),
+                ("empty", ..) => empty = Some(map.next_value::<Vec<usize>>()?),
+                ("rows", Some(paths), Some(empty)) => map.next_value_seed(Rows {
+                    found: &mut *self.found,
+                    table: self.number,
+                    plan: &plan(paths, empty),
+                    runs: &mut *self.runs,
+                })?,
+                ("rows", ..) => {
+                    let expected = "`paths` and `empty` before `rows`";
+                    return Err(A::Error::custom(format_args!(
+                        "a table should have {expected}"
+                    )));
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key of a run, after the one before.
+struct Step {
+    /// How many objects end before it.
+    ends: usize,
+    /// The objects that begin before it.
+    begins: Vec<String>,
+    key: String,
+    has_value: bool,
+}
+
+fn plan(paths: &[Vec<String>], empty: &[usize]) -> Vec<Step> {
+    let mut around: &[String] = &[];
+    let mut steps = Vec::with_capacity(paths.len());
+    for (number, path) in paths.iter().enumerate() {
+        let Some((key, objects)) = path.split_last() else {
+            continue;
+        };
+        let same = around.iter().zip(objects).take_while(|(a, b)| a == b);
+        let same = same.count();
+        steps.push(Step {
+            ends: around.len() - same,
+            begins: objects[same..].to_vec(),
+            key: key.clone(),
+            has_value: !empty.contains(&number),
+        });
+        around = objects;
+    }
+    steps
+}
+
+/// The rows of a table.
+struct Rows<'a> {
+    found: &'a mut Found,
+    table: usize,
+    plan: &'a [Step],
+    runs: &'a mut Placed,
+}
+
+impl<'de> DeserializeSeed<'de> for Rows<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Rows<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of `rows`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        for number in 0.. {
+            let Some(row) = list.next_element::<Vec<Value>>()? else {
+                break;
+            };
+            let place = format!("tables.{}.rows.{number}", self.table);
+            let Some((run, values)) = whole(row, self.plan) else {
+                let columns = self.plan.iter().filter(|step| step.has_value).count() + 1;
+                return Err(A::Error::custom(format_args!(
+                    "`{place}` should be a list of {columns} values, `{RUN}` first"
+                )));
+            };
+            match json::read::<Cell>(&values) {
+                Ok(cell) => self.runs.push((run, cell.into())),
+                Err(wrong) => return Err(self.found.refuse(wrong.below(&place).into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of a run, and the run as it stands in a summary of few.
+fn whole(row: Vec<Value>, plan: &[Step]) -> Option<(u64, Value)> {
+    let mut row = row.into_iter();
+    let number = row.next()?.as_u64()?;
+    let mut own = Map::new();
+    let mut around: Vec<(Map<String, Value>, &str)> = Vec::new();
+    let end = |own: &mut Map<String, Value>, around: &mut Vec<(Map<String, Value>, &str)>| {
+        if let Some((outer, key)) = around.pop() {
+            let inner = std::mem::replace(own, outer);
+            own.insert(key.to_owned(), inner.into());
+        }
+    };
+    for step in plan {
+        for _ in 0..step.ends {
+            end(&mut own, &mut around);
+        }
+        for key in &step.begins {
+            around.push((std::mem::take(&mut own), key));
+        }
+        let value = if step.has_value {
+            row.next()?
+        } else {
+            Value::Null
+        };
+        own.insert(step.key.clone(), value);
+    }
+    while !around.is_empty() {
+        end(&mut own, &mut around);
+    }
+    row.next().is_none().then_some((number, own.into()))
+}
