@@ -212,7 +212,10 @@ class Plot:
         ax.imshow(grid, origin="lower", aspect="auto", cmap=map_, vmin=-0.5, vmax=len(names) - 0.5)
         won = {int(one) for row in grid for one in row if not math.isnan(one)}
         patches = [Patch(color=colours[one], label=names[one]) for one in sorted(won)]
-        ax.legend(handles=patches, title=f"{'highest' if most else 'lowest'} {value}")
+        # Above the map, which it would hide.
+        title = f"{'highest' if most else 'lowest'} {_axis(value)}"
+        place: dict[str, Any] = {"bbox_to_anchor": (0.5, 1.0), "ncols": len(patches)}
+        ax.legend(handles=patches, title=title, loc="lower center", **place)
         _ticks(ax, x, y, columns, rows)
         return ax
 
@@ -299,9 +302,19 @@ def _axis(column: str) -> str:
 
 
 def _ticks(ax: Axes, x: str, y: str, columns: list[Any], rows: list[Any]) -> None:
-    ax.set_xticks(range(len(columns)), [_shown(one) for one in columns])
-    ax.set_yticks(range(len(rows)), [_shown(one) for one in rows])
-    ax.set(xlabel=x, ylabel=y)
+    """Marks at the values of two parameters; rates are in Mbit/s."""
+
+    def shown(name: str, values: list[Any]) -> list[str]:
+        by = 1e6 if name.endswith("_bps") else 1
+        return [_shown(one / by if isinstance(one, float) else one) for one in values]
+
+    def named(name: str) -> str:
+        head = name.removesuffix("_bps")
+        return _axis(name) if head == name else f"{head.replace('_', ' ')} in Mbit/s"
+
+    ax.set_xticks(range(len(columns)), shown(x, columns))
+    ax.set_yticks(range(len(rows)), shown(y, rows))
+    ax.set(xlabel=named(x), ylabel=named(y))
 
 
 def _mean(values: Iterable[float] | None) -> float:

@@ -24,5 +24,5 @@ def test_a_script_runs(script: Path, tmp_path: Path) -> None:
     assert wanted == {picture.name for picture in tmp_path.glob("*.png")}
 
 
-def test_there_are_eleven() -> None:
-    assert len(GALLERY) == 11
+def test_there_are_twelve() -> None:
+    assert len(GALLERY) == 12

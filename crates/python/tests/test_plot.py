@@ -70,6 +70,8 @@ def test_a_heat_map_has_the_means(results: sojourn.Results) -> None:
     ]
     assert len(rows) == 2
     assert ax.texts[0].get_text() == f"{sum(rows) / 2:.3g}"
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["4", "8"]
+    assert ax.get_ylabel() == "dumbbell.down.rate in Mbit/s"
 
 
 def test_winners_are_told_by_their_colour(results: sojourn.Results) -> None:
