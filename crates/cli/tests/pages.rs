@@ -41,9 +41,7 @@ fn commands(line: &str) -> Vec<Vec<&str>> {
 
 /// What is wrong with a command: no such command, or no such option.
 fn wrong(words: &[&str], known: &mut BTreeMap<String, Option<String>>) -> Option<String> {
-    let Some(name) = words.first().filter(|word| !word.starts_with('-')) else {
-        return None;
-    };
+    let name = words.first().filter(|word| !word.starts_with('-'))?;
     let mut ask = |path: &[&str]| {
         let key = path.join(" ");
         known.entry(key).or_insert_with(|| help(path)).clone()

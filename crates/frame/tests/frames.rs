@@ -1,8 +1,6 @@
 //! Tables of made-up results, and of a run.
 
-use sojourn_frame::{
-    Frame, Values, distribution_keys, distributions, flows, links, runs, series,
-};
+use sojourn_frame::{Frame, Values, distribution_keys, distributions, flows, links, runs, series};
 use sojourn_qdisc::{Field, Report, Value};
 use sojourn_units::{Rate, Unit};
 use sojourn_world::{

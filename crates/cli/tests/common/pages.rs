@@ -27,7 +27,8 @@ pub fn all() -> Vec<String> {
     let mut found: Vec<String> = sojourn_tidy::sources(&root())
         .into_iter()
         .map(|source| source.path)
-        .filter(|path| path.starts_with("docs/") && path.ends_with(".md"))
+        .filter(|path| path.starts_with("docs/"))
+        .filter(|path| Path::new(path).extension().is_some_and(|end| end == "md"))
         .collect();
     found.sort();
     found
@@ -74,10 +75,7 @@ pub fn parts(page: &str) -> Vec<Part<'_>> {
 /// The file that a block is, by the text before it.
 fn file_name(before: &str) -> Option<&str> {
     let line = before.trim_end().lines().last()?;
-    let (name, _) = line
-        .strip_suffix("`**")?
-        .rsplit_once("**`")
-        .map(|(_, name)| (name, ()))?;
+    let (_, name) = line.strip_suffix("`**")?.rsplit_once("**`")?;
     Some(name)
 }
 
@@ -146,7 +144,7 @@ fn shortened(output: &str, shown: &[&str]) -> String {
         }
         _ => found = lines,
     }
-    found.iter().map(|line| format!("{line}\n")).collect()
+    found.iter().flat_map(|line| [line, "\n"]).collect()
 }
 
 /// What a shell's command prints, results and messages as they come.
