@@ -1,7 +1,7 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
-.PHONY: fresh static lint doc site figures deny clean
+.PHONY: fresh static lint doc site figures deny clean module module-test
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -30,6 +30,8 @@ help:
 	@echo 'make package Debian packages of it and of sojourn-bridge, target/package/*.deb'
 	@echo 'make fresh   those packages tried on a fresh Debian 12, as root'
 	@echo 'make static  both programs for any Linux, no libraries, target/package/sojourn-*.tar.gz'
+	@echo 'make module  the queues as a module of Linux for installed headers, target/module/*.ko'
+	@echo 'make module-test  that module in Debian 12 under QEMU (about 10 min)'
 	@echo 'make lint    format and lints only'
 	@echo 'make figures what documents show of runs and of the code, made anew; says what drifted'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
@@ -54,6 +56,15 @@ static:
 	@scripts/setup static
 	$(CARGO) build --release --locked --target $(MUSL) -p sojourn-cli -p sojourn-gateway
 	@scripts/static pack $(STATIC)/release/sojourn $(STATIC)/release/sojourn-bridge
+
+# For other headers: make module KERNEL=/usr/src/linux-headers-…
+module:
+	@scripts/setup module
+	@contrib/module/build $(KERNEL)
+
+module-test: module
+	@scripts/setup module-test
+	@contrib/module/test
 
 # By a profile of its own: to optimise while linking takes longer than the demo.
 demo:

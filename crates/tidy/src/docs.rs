@@ -159,6 +159,7 @@ pub fn schema_line(source: &Source) -> Vec<Finding> {
     let folders: Vec<_> = path.parent().into_iter().flat_map(Path::iter).collect();
     let ours = ["scenarios", "studies", "contrib"].map(std::ffi::OsStr::new);
     if path.extension() != Some("toml".as_ref())
+        || path.ends_with("Cargo.toml")
         || !folders.first().is_some_and(|f| ours.contains(f))
     {
         return Vec::new();
@@ -246,6 +247,7 @@ mod tests {
         assert_eq!(found("contrib/bridge/bridge.toml", bridge), 0);
         assert_eq!(found("contrib/bridge/subscribers.toml", bridge), 1);
         assert_eq!(found("crates/a/Cargo.toml", ""), 0);
+        assert_eq!(found("contrib/a/Cargo.toml", ""), 0);
     }
 
     #[test]

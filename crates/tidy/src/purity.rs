@@ -5,8 +5,8 @@
 use crate::{Finding, Source};
 
 /// Crates whose code is pure: `no_std` with `alloc`.
-pub const PURE: [&str; 9] = [
-    "units", "random", "line", "qdisc", "radio", "tcp", "apps", "wire", "autorate",
+pub const PURE: [&str; 10] = [
+    "units", "random", "line", "qdisc", "radio", "tcp", "apps", "wire", "autorate", "module",
 ];
 
 /// Crates with the standard library whose results follow from their input alone.

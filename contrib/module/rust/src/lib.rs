@@ -1,0 +1,500 @@
+//! The border between Linux and the queue library: what `sch_sojourn.c` calls, and what calls it.
+//!
+//! All that can be tested on any machine is in `crates/module`. Here are the functions' names, the
+//! kernel's pointers, the allocator and the end of a panic; all `unsafe` code of the module in Rust
+//! is in this file.
+//!
+//! # Who holds what
+//! The C side takes memory for a qdisc,
+//! has [`sojourn_arena`] lay it out, and names it by `sojourn_kernel_arena()` while it calls the
+//! others: one caller at a time for one qdisc. Everything that the library allocates in such a call
+//! comes from there. What does not fit comes from the kernel's allocator and is counted; the C side
+//! gives up a qdisc that needed that when it was made.
+#![no_std]
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ffi::c_void;
+use core::fmt::{self, Write};
+use core::mem::size_of;
+use core::panic::PanicInfo;
+use core::ptr;
+use core::slice;
+use sojourn_module::check::{digest, is_checked};
+use sojourn_module::{Arena, Block, FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
+use sojourn_qdisc::Backlog;
+use sojourn_units::Time;
+
+// What the C side offers.
+#[expect(
+    improper_ctypes,
+    reason = "the C side knows `Memory` by its address alone"
+)]
+unsafe extern "C" {
+    /// The memory of the qdisc that is being called.
+    safe fn sojourn_kernel_arena() -> *mut Memory;
+    safe fn sojourn_kernel_alloc(size: usize) -> *mut u8;
+    fn sojourn_kernel_free(at: *mut u8);
+    fn sojourn_kernel_front(skb: usize, room: *mut u8, len: usize) -> usize;
+    fn sojourn_kernel_set_ce(skb: usize) -> bool;
+    fn sojourn_kernel_clear_dscp(skb: usize);
+    fn sojourn_kernel_free_skb(skb: usize);
+    fn sojourn_kernel_dropped(call: *mut c_void, skb: usize, reason: u32);
+    fn sojourn_kernel_panic(text: *const u8, len: usize) -> !;
+}
+
+/// The start of a qdisc's memory. Blocks' metadata follow, and then what they stand for.
+pub struct Memory {
+    arena: Arena<'static>,
+    instance: Option<Instance<Linux>>,
+    start: *mut u8,
+    bytes: usize,
+    /// Allocations that the arena had no block for.
+    spilled: u64,
+}
+
+/// Packets as the kernel's `sk_buff`, by their address.
+struct Linux;
+
+impl Kernel for Linux {
+    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
+        if is_checked(packet) {
+            return 0;
+        }
+        // SAFETY: a handle that is not of a check is the address of a packet that the qdisc holds.
+        unsafe { sojourn_kernel_front(packet.number(), room.as_mut_ptr(), room.len()) }
+    }
+
+    fn set_ce(packet: Handle) -> bool {
+        // SAFETY: as above.
+        is_checked(packet) || unsafe { sojourn_kernel_set_ce(packet.number()) }
+    }
+
+    fn clear_dscp(packet: Handle) {
+        if !is_checked(packet) {
+            // SAFETY: as above.
+            unsafe { sojourn_kernel_clear_dscp(packet.number()) }
+        }
+    }
+
+    fn free(packet: Handle) {
+        if !is_checked(packet) {
+            // SAFETY: as above; the discipline gives it up.
+            unsafe { sojourn_kernel_free_skb(packet.number()) }
+        }
+    }
+}
+
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+// SAFETY: blocks of an arena do not overlap and are aligned to their size; what is beside it comes
+// from the kernel's allocator, and is known by its address when it goes back. The kernel's blocks
+// are aligned to their size or to a page, which is more than any type here asks for.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let memory = sojourn_kernel_arena();
+        if memory.is_null() {
+            return ptr::null_mut();
+        }
+        // SAFETY: the C side names the memory of the qdisc that it calls, which nobody else calls;
+        // the fields used here are not borrowed while the library runs.
+        unsafe {
+            let arena = &mut *ptr::addr_of_mut!((*memory).arena);
+            if let Some(offset) = arena.take(layout.size(), layout.align()) {
+                return (*memory).start.add(offset);
+            }
+            (*memory).spilled += 1;
+        }
+        sojourn_kernel_alloc(layout.size().max(layout.align()).next_power_of_two())
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        let memory = sojourn_kernel_arena();
+        // SAFETY: as in `alloc`. `at` is from there.
+        unsafe {
+            if !memory.is_null() {
+                let offset = (at as usize).wrapping_sub((*memory).start as usize);
+                if offset < (*memory).bytes {
+                    let arena = &mut *ptr::addr_of_mut!((*memory).arena);
+                    arena.give(offset, layout.size(), layout.align());
+                    return;
+                }
+            }
+            sojourn_kernel_free(at);
+        }
+    }
+}
+
+/// Text in a buffer of the kernel's; what does not fit is cut off.
+struct Text<'a> {
+    room: &'a mut [u8],
+    filled: usize,
+}
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let left = &mut self.room[self.filled..];
+        let len = text.len().min(left.len());
+        left[..len].copy_from_slice(&text.as_bytes()[..len]);
+        self.filled += len;
+        Ok(())
+    }
+}
+
+#[panic_handler]
+fn panicked(info: &PanicInfo<'_>) -> ! {
+    let mut room = [0; 200];
+    let mut text = Text {
+        room: &mut room,
+        filled: 0,
+    };
+    let _ = write!(text, "{info}");
+    let filled = text.filled;
+    // SAFETY: so many bytes are there; the call does not return.
+    unsafe { sojourn_kernel_panic(room.as_ptr(), filled) }
+}
+
+/// Results of [`sojourn_new`] and [`sojourn_change`]: done, or why not.
+const DONE: i32 = 0;
+const NO_DISCIPLINE: i32 = 1;
+const NO_MEMORY: i32 = 2;
+
+/// Lays out the memory of a qdisc; nothing is allocated.
+///
+/// # Safety
+/// `at` is aligned to a page, with `bytes` bytes that nobody uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_arena(at: *mut u8, bytes: usize) -> *mut Memory {
+    let head = size_of::<Memory>().next_multiple_of(64);
+    let blocks = bytes.saturating_sub(head + 4096) / (64 + size_of::<Block>());
+    // SAFETY: head, metadata and memory follow each other within `bytes`; 4096 are left for
+    // alignment.
+    unsafe {
+        let metadata = at.add(head).cast::<Block>();
+        for number in 0..blocks {
+            metadata.add(number).write(Block::TAKEN);
+        }
+        let end = metadata.add(blocks) as usize;
+        let start = at.add(end.next_multiple_of(4096) - at as usize);
+        let memory = at.cast::<Memory>();
+        memory.write(Memory {
+            arena: Arena::new(slice::from_raw_parts_mut(metadata, blocks)),
+            instance: None,
+            start,
+            bytes: Arena::bytes(blocks),
+            spilled: 0,
+        });
+        memory
+    }
+}
+
+/// Makes the qdisc of a string in its memory. An error's text goes to `room`.
+///
+/// # Safety
+/// `memory` is of [`sojourn_arena`], and named by the C side. `text` and `room` have that many
+/// bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_new(
+    memory: *mut Memory,
+    text: *const u8,
+    len: usize,
+    link: &CLink,
+    room: *mut u8,
+    room_len: usize,
+) -> i32 {
+    // SAFETY: the caller's.
+    let (text, room) = unsafe {
+        (slice::from_raw_parts(text, len), slice::from_raw_parts_mut(room, room_len))
+    };
+    let link = Link {
+        seed: link.seed,
+        mtu: link.mtu,
+        link_header: link.link_header,
+    };
+    let made = match core::str::from_utf8(text) {
+        Ok(text) => Instance::new(text, link),
+        Err(_) => return NO_DISCIPLINE,
+    };
+    match made {
+        Ok(instance) => {
+            // SAFETY: the caller's.
+            let memory = unsafe { &mut *memory };
+            memory.instance = Some(instance);
+            // What queues need to grow is half of it.
+            let is_enough = memory.spilled == 0
+                && memory.arena.has_room()
+                && memory.arena.free() >= memory.bytes / 2;
+            if is_enough { DONE } else { NO_MEMORY }
+        }
+        Err(error) => {
+            let mut text = Text { room, filled: 0 };
+            let _ = write!(text, "{error}");
+            NO_DISCIPLINE
+        }
+    }
+}
+
+/// What the C side knows of a device.
+#[repr(C)]
+pub struct CLink {
+    seed: u64,
+    mtu: u32,
+    link_header: u32,
+}
+
+/// Gives up the qdisc, with the packets that it holds.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_end(memory: *mut Memory) {
+    // SAFETY: the caller's.
+    unsafe { instance(memory).take() };
+}
+
+/// The place of a qdisc.
+///
+/// # Safety
+/// As of [`sojourn_new`], for as long as the result is used.
+unsafe fn instance<'a>(memory: *mut Memory) -> &'a mut Option<Instance<Linux>> {
+    // SAFETY: the caller's; the allocator borrows other fields.
+    unsafe { &mut *ptr::addr_of_mut!((*memory).instance) }
+}
+
+/// Whether a call could need more memory than there is.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_has_room(memory: *mut Memory) -> bool {
+    // SAFETY: the caller's.
+    unsafe { (*memory).arena.has_room() }
+}
+
+/// A packet as the C side describes it.
+#[repr(C)]
+pub struct COffer {
+    skb: usize,
+    front: *const u8,
+    front_len: usize,
+    len: u32,
+    mark: u32,
+    class: u16,
+}
+
+/// Offers a packet. False when there is no memory for it: then it is the caller's.
+///
+/// # Safety
+/// As of [`sojourn_new`]; `front` has that many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_enqueue(
+    memory: *mut Memory,
+    offer: &COffer,
+    now: u64,
+    call: *mut c_void,
+) -> bool {
+    // SAFETY: the caller's.
+    let (has_room, instance) = unsafe { ((*memory).arena.has_room(), instance(memory)) };
+    let (Some(instance), Some(handle)) = (instance, Handle::new(offer.skb)) else {
+        return false;
+    };
+    if !has_room {
+        instance.lost(offer.len);
+        return false;
+    }
+    let offer = Offer {
+        handle,
+        len: offer.len,
+        mark: offer.mark,
+        class: offer.class,
+        // SAFETY: the caller's.
+        front: unsafe { slice::from_raw_parts(offer.front, offer.front_len) },
+    };
+    instance.enqueue(&offer, Time::from_nanos(now), &mut |handle, reason| {
+        // SAFETY: `call` is the C side's own.
+        unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
+    });
+    true
+}
+
+/// Takes a packet: its address, or zero and in `next` the time before which none may leave (zero if
+/// none is held).
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_dequeue(
+    memory: *mut Memory,
+    now: u64,
+    next: &mut u64,
+    call: *mut c_void,
+) -> usize {
+    *next = 0;
+    // SAFETY: the caller's.
+    let Some(instance) = (unsafe { instance(memory) }) else {
+        return 0;
+    };
+    let taken = instance.dequeue(Time::from_nanos(now), &mut |handle, reason| {
+        // SAFETY: `call` is the C side's own.
+        unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
+    });
+    match taken {
+        Taken::Packet { handle, .. } => handle.number(),
+        Taken::NotBefore(time) => {
+            *next = time.as_nanos().max(1);
+            0
+        }
+        Taken::Empty => 0,
+    }
+}
+
+/// Makes the qdisc follow another string.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_change(
+    memory: *mut Memory,
+    text: *const u8,
+    len: usize,
+    now: u64,
+) -> i32 {
+    // SAFETY: the caller's.
+    let (instance, text) = unsafe { (instance(memory), slice::from_raw_parts(text, len)) };
+    let (Some(instance), Ok(text)) = (instance, core::str::from_utf8(text)) else {
+        return NO_DISCIPLINE;
+    };
+    match instance.change(text, Time::from_nanos(now)) {
+        Ok(()) => DONE,
+        Err(_) => NO_DISCIPLINE,
+    }
+}
+
+/// Bytes of the qdisc's memory that are in use.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_used(memory: *mut Memory) -> usize {
+    // SAFETY: the caller's.
+    unsafe { (*memory).bytes - (*memory).arena.free() }
+}
+
+/// Whether so many bytes are free, and so many of them in one block.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_can_take(
+    memory: *mut Memory,
+    bytes: usize,
+    at_once: usize,
+) -> bool {
+    // SAFETY: the caller's.
+    let arena = unsafe { &(*memory).arena };
+    arena.free() >= bytes && arena.has_block(at_once) && arena.has_room()
+}
+
+/// Drops all that the qdisc holds.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_reset(memory: *mut Memory) {
+    // SAFETY: the caller's.
+    if let Some(instance) = unsafe { instance(memory) } {
+        instance.reset();
+    }
+}
+
+/// What the C side shows of a qdisc beside its own counters.
+#[repr(C)]
+pub struct CState {
+    packets: u64,
+    bytes: u64,
+    marked: u64,
+    overlimits: u64,
+    no_buffer: u64,
+}
+
+/// What is held and counted.
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_state(memory: *mut Memory, state: &mut CState) {
+    // SAFETY: the caller's.
+    let Some(instance) = (unsafe { instance(memory) }) else {
+        return;
+    };
+    let Backlog { packets, bytes } = instance.backlog();
+    let counters = instance.counters();
+    *state = CState {
+        packets,
+        bytes,
+        marked: counters.marked.packets,
+        overlimits: counters.overlimits,
+        no_buffer: counters.dropped_for(sojourn_qdisc::DropReason::NoBuffer),
+    };
+}
+
+/// Writes the qdisc's string (`handle` zero) or its statistics as JSON to `room`; returns the whole
+/// length, which may be more than there is room for. Zero without memory to make it.
+///
+/// # Safety
+/// As of [`sojourn_new`]; `room` has that many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_show(
+    memory: *mut Memory,
+    handle: u16,
+    now: u64,
+    room: *mut u8,
+    room_len: usize,
+) -> usize {
+    // SAFETY: the caller's.
+    let (has_room, instance, room) = unsafe {
+        let room = slice::from_raw_parts_mut(room, room_len);
+        ((*memory).arena.has_room(), instance(memory), room)
+    };
+    let Some(instance) = instance.as_ref().filter(|_| has_room) else {
+        return 0;
+    };
+    let text = match handle {
+        0 => instance.text(),
+        _ => instance.json(handle, Time::from_nanos(now)),
+    };
+    let mut out = Text { room, filled: 0 };
+    let _ = out.write_str(&text);
+    text.len()
+}
+
+/// Decides on a sequence of packets (`sojourn_module::check`), and writes what came out to `room`.
+///
+/// # Safety
+/// `memory` is of [`sojourn_arena`], and named by the C side. `text` and `room` have that many
+/// bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_check(
+    text: *const u8,
+    len: usize,
+    packets: u64,
+    room: *mut u8,
+    room_len: usize,
+) -> usize {
+    // SAFETY: the caller's.
+    let (text, room) = unsafe {
+        (slice::from_raw_parts(text, len), slice::from_raw_parts_mut(room, room_len))
+    };
+    let mut out = Text { room, filled: 0 };
+    let checked = match core::str::from_utf8(text) {
+        Ok(text) => digest::<Linux>(text, 1, packets),
+        Err(_) => return 0,
+    };
+    let _ = match checked {
+        Ok(all) => writeln!(out, "{} {} {} {:016x}", all.sent, all.dropped, all.marked, all.sum),
+        Err(error) => writeln!(out, "{error}"),
+    };
+    out.filled
+}

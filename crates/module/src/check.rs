@@ -1,0 +1,295 @@
+//! Equal decisions: a sequence of packets, and what a queue decides on each.
+//!
+//! The sequence follows from its seed alone: 12 flows of several hosts over a link of 100 Mbit/s,
+//! with more traffic than it carries and less in turn, every size, all four ECN codepoints, several
+//! DSCPs. Whoever has a queue behind [`Queue`] gets its decisions from [`run`]; two queues that
+//! decide equally have the same [`Digest`]. The module does it in the kernel (`check` of its
+//! parameters), the tests beside this crate on the host.
+
+use crate::{Handle, Instance, Kernel, Link, Offer, Taken};
+use alloc::vec::Vec;
+use sojourn_qdisc::{DropReason, SpecError};
+use sojourn_random::{Stream, mix};
+use sojourn_units::{Span, Time};
+
+/// Nanoseconds that a byte takes on the link.
+const BYTE_NS: u64 = 80;
+/// Packets of a busy or a quiet time.
+const PHASE: u64 = 4000;
+const FLOWS: u64 = 12;
+/// Of the link below: seed of the dice, largest packet, link-layer header.
+pub const LINK: Link = Link {
+    seed: 41,
+    mtu: 1514,
+    link_header: 14,
+};
+
+/// A packet of the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its number, from zero on.
+    pub number: u64,
+    /// When it comes.
+    pub at: Time,
+    /// Its length: bytes.
+    pub len: u32,
+    /// Its flow; the source address follows from it.
+    pub flow: u8,
+    /// TOS byte.
+    pub tos: u8,
+}
+
+impl Arrival {
+    /// Its first bytes: Ethernet, IPv4 and UDP.
+    pub fn front(&self) -> [u8; 42] {
+        let mut bytes = [0; 42];
+        bytes[12..14].copy_from_slice(&[8, 0]);
+        bytes[14..16].copy_from_slice(&[0x45, self.tos]);
+        bytes[16..18].copy_from_slice(&(self.len.saturating_sub(14) as u16).to_be_bytes());
+        bytes[22..24].copy_from_slice(&[64, 17]);
+        bytes[26..30].copy_from_slice(&[10, 0, 0, self.flow % 5]);
+        bytes[30..34].copy_from_slice(&[10, 0, 1, self.flow % 3]);
+        bytes[34..36].copy_from_slice(&(1000 + u16::from(self.flow)).to_be_bytes());
+        bytes[36..38].copy_from_slice(&443_u16.to_be_bytes());
+        bytes
+    }
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It left.
+    Sent {
+        /// Its number.
+        number: u64,
+        /// When.
+        at: Time,
+        /// Whether the queue has set CE.
+        ce: bool,
+    },
+    /// It was dropped.
+    Dropped {
+        /// Its number.
+        number: u64,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+/// What an answer of a [`Queue`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This packet leaves; whether the queue has set CE.
+    Sent(u64, bool),
+    /// None may leave before this time.
+    NotBefore(Time),
+    /// None is held.
+    Empty,
+}
+
+/// A queue that is checked.
+pub trait Queue {
+    /// Offers a packet.
+    fn offer(&mut self, arrival: &Arrival, dropped: &mut dyn FnMut(u64, DropReason));
+
+    /// Takes the next packet.
+    fn take(&mut self, now: Time, dropped: &mut dyn FnMut(u64, DropReason)) -> Next;
+}
+
+/// Decisions, folded into a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// How many packets were sent, dropped, and marked CE.
+    pub sent: u64,
+    /// See `sent`.
+    pub dropped: u64,
+    /// See `sent`.
+    pub marked: u64,
+    /// Depends on each decision and on their order.
+    pub sum: u64,
+}
+
+impl Digest {
+    /// Adds a decision.
+    pub fn add(&mut self, decision: Decision) {
+        let word = match decision {
+            Decision::Sent { number, at, ce } => {
+                self.sent += 1;
+                self.marked += u64::from(ce);
+                mix(number << 1 | u64::from(ce)) ^ at.as_nanos()
+            }
+            Decision::Dropped { number, reason } => {
+                self.dropped += 1;
+                mix(number << 8 | 0x80 | reason as u64)
+            }
+        };
+        self.sum = mix(self.sum ^ word);
+    }
+}
+
+/// The packets.
+struct Sequence {
+    dice: Stream,
+    next: u64,
+    now: u64,
+}
+
+impl Iterator for Sequence {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let number = self.next;
+        self.next += 1;
+        // Mean lengths of 750 bytes take 60 us; gaps have means of 48 and 80 us.
+        let busy = (number / PHASE).is_multiple_of(2);
+        self.now += self.dice.below(if busy { 96_000 } else { 160_000 });
+        let len = match self.dice.below(4) {
+            0 => 60 + self.dice.below(60) as u32,
+            1 => 1514,
+            _ => 60 + self.dice.below(1455) as u32,
+        };
+        // Some flows send more than others.
+        let flow = self.dice.below(FLOWS).min(self.dice.below(FLOWS)) as u8;
+        let ecn = [0, 2, 2, 1, 0, 0, 3, 2, 0, 2, 0, 1][usize::from(flow)];
+        let dscp = [0, 0, 46, 8, 0, 0, 34, 0, 0, 0, 26, 0][usize::from(flow)];
+        Some(Arrival {
+            number,
+            at: Time::from_nanos(self.now),
+            len,
+            flow,
+            tos: dscp << 2 | ecn,
+        })
+    }
+}
+
+/// Runs the first `packets` of the sequence of `seed` through a queue, and tells each decision.
+/// What is held in the end is sent.
+pub fn run(queue: &mut dyn Queue, seed: u64, packets: u64, tell: &mut dyn FnMut(Decision)) {
+    let sequence = Sequence {
+        dice: Stream::named(seed, "check"),
+        next: 0,
+        now: 0,
+    };
+    let mut lengths: Vec<u32> = Vec::new();
+    let mut free_at = Time::ZERO;
+    for arrival in sequence.take(packets as usize) {
+        serve(queue, &lengths, &mut free_at, arrival.at, tell);
+        // A ring of lengths: more than any queue holds.
+        let slot = arrival.number as usize % HELD;
+        if slot == lengths.len() {
+            lengths.push(arrival.len);
+        } else {
+            lengths[slot] = arrival.len;
+        }
+        queue.offer(&arrival, &mut |number, reason| {
+            tell(Decision::Dropped { number, reason });
+        });
+    }
+    serve(
+        queue,
+        &lengths,
+        &mut free_at,
+        Time::from_nanos(u64::MAX / 2),
+        tell,
+    );
+}
+
+/// Packets that a queue may hold.
+const HELD: usize = 1 << 16;
+
+/// Sends until the link is busy at `until` or nothing is left.
+fn serve(
+    queue: &mut dyn Queue,
+    lengths: &[u32],
+    free_at: &mut Time,
+    until: Time,
+    tell: &mut dyn FnMut(Decision),
+) {
+    while *free_at < until {
+        let now = *free_at;
+        let taken = queue.take(now, &mut |number, reason| {
+            tell(Decision::Dropped { number, reason });
+        });
+        match taken {
+            Next::Sent(number, ce) => {
+                let len = lengths.get(number as usize % HELD).copied().unwrap_or(0);
+                *free_at = now + Span::from_nanos(u64::from(len) * BYTE_NS);
+                tell(Decision::Sent {
+                    number,
+                    at: now,
+                    ce,
+                });
+            }
+            Next::NotBefore(time) => {
+                *free_at = time.max(now + Span::from_nanos(1)).min(until);
+            }
+            Next::Empty => *free_at = until,
+        }
+    }
+}
+
+/// An [`Instance`] as a [`Queue`]. Packets have odd handles, by which [`Kernel`] knows them.
+pub struct Checked<K: Kernel>(Instance<K>);
+
+/// The handle of a packet of the sequence: odd, as no address of the kernel's packets is.
+pub fn handle_of(number: u64) -> Option<Handle> {
+    Handle::new((number as usize) << 1 | 1)
+}
+
+/// Whether the packet is one of a check.
+pub const fn is_checked(handle: Handle) -> bool {
+    handle.number() & 1 == 1
+}
+
+fn number_of(handle: Handle) -> u64 {
+    (handle.number() >> 1) as u64
+}
+
+impl<K: Kernel> Checked<K> {
+    /// A discipline by its string.
+    ///
+    /// # Errors
+    /// When the string is no discipline's.
+    pub fn new(text: &str) -> Result<Self, SpecError> {
+        Instance::new(text, LINK).map(Self)
+    }
+}
+
+impl<K: Kernel> Queue for Checked<K> {
+    fn offer(&mut self, arrival: &Arrival, dropped: &mut dyn FnMut(u64, DropReason)) {
+        let Some(handle) = handle_of(arrival.number) else {
+            return;
+        };
+        let offer = Offer {
+            handle,
+            len: arrival.len,
+            mark: 0,
+            class: 0,
+            front: &arrival.front(),
+        };
+        let tell = &mut |handle, reason| dropped(number_of(handle), reason);
+        self.0.enqueue(&offer, arrival.at, tell);
+    }
+
+    fn take(&mut self, now: Time, dropped: &mut dyn FnMut(u64, DropReason)) -> Next {
+        let tell = &mut |handle, reason| dropped(number_of(handle), reason);
+        match self.0.dequeue(now, tell) {
+            Taken::Packet { handle, marked } => Next::Sent(number_of(handle), marked),
+            Taken::NotBefore(time) => Next::NotBefore(time),
+            Taken::Empty => Next::Empty,
+        }
+    }
+}
+
+/// What a discipline decides on the first `packets` of the sequence.
+///
+/// # Errors
+/// When the string is no discipline's.
+pub fn digest<K: Kernel>(text: &str, seed: u64, packets: u64) -> Result<Digest, SpecError> {
+    let mut queue = Checked::<K>::new(text)?;
+    let mut digest = Digest::default();
+    run(&mut queue, seed, packets, &mut |decision| {
+        digest.add(decision);
+    });
+    Ok(digest)
+}

@@ -1,0 +1,29 @@
+//! The queue library as a qdisc of Linux: all of it that needs no kernel.
+//!
+//! `contrib/module` puts a module of Linux around this crate: `qdisc.c` has the kernel's side, and
+//! `rust/src/lib.rs` the border between the two languages, where its `unsafe` code is. Here
+//! are the parts that run on any machine, and so are tested on one:
+//!
+//! - [`Skb`] is a packet that the kernel owns, as disciplines see it. What it costs to know of a
+//!   packet is found out once, from its first bytes, by `sojourn-wire`: as the bridge does.
+//! - [`Instance`] is one qdisc: a discipline, its string, and what is counted beside it.
+//! - [`Arena`] gives out an instance's memory, which is taken from the kernel when the instance is
+//!   made. It can tell beforehand whether a packet could need more than there is.
+//! - [`check`] is a sequence of packets and the decisions on it, to compare machines by.
+//!
+//! Not here: GSO (the module cuts packets before they are offered), conntrack for `nat`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod arena;
+pub mod check;
+mod instance;
+mod skb;
+
+pub use arena::{Arena, Block};
+pub use instance::{Instance, Link, Offer, Taken};
+pub use skb::{FRONT, Handle, Kernel, Skb};
