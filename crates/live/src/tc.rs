@@ -26,9 +26,11 @@ pub(crate) const LEAF: u16 = 0x10;
 const DELAYED: u32 = 1_000_000;
 /// The rate of a netem that only keeps packets in order.
 const WIRE: &str = " rate 1tbit";
-/// Bytes that the class of HTB with a link's rate sends ahead of it. With more, the first packets
-/// of a busy time would leave together and one of them stand before the line for all of that time.
-const BURST: u64 = 1;
+/// How far the class of HTB with a link's rate may send ahead of it, in microseconds. A timer that
+/// fires late costs the link nothing within that time: each look at a guest's clock takes 256 ns, so
+/// that whoever listens to the queues makes timers late by some microseconds. With much more, the
+/// first packets of a busy period would leave together, and one of them stand before the line.
+const AHEAD_US: u64 = 20;
 
 /// The ends of a link that sends at the opportunities of a trace, which only a guest's kernel has;
 /// what they are told they hear from `world::kernel::traced`. Source: `sch_link.c` of its recipe.
@@ -90,7 +92,7 @@ pub(crate) fn queue(
             IN_LINK.to_owned()
         }
         Some(rate) => {
-            let burst = BURST;
+            let burst = (rate.as_bps() * AHEAD_US).div_ceil(8_000_000).max(1);
             plan.class("root", HtbParams { rate, burst })
         }
         None => "root".to_owned(),

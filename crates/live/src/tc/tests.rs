@@ -18,7 +18,7 @@ fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
         [
             "qdisc add dev d root handle 1: htb default 1",
             "class add dev d parent 1: classid 1:1 htb rate 10000000bit ceil 10000000bit \
-             burst 1b cburst 1b quantum 1514",
+             burst 25b cburst 25b quantum 1514",
             "qdisc add dev d parent 1:1 handle 10: codel limit 1000 target 5ms interval 100ms",
         ]
     );
@@ -46,7 +46,7 @@ fn a_queue_changes_by_its_parameters_alone() {
         rate,
         [
             "class change dev d parent 1: classid 1:1 htb rate 5000000bit ceil 5000000bit \
-             burst 1b cburst 1b quantum 1514"
+             burst 13b cburst 13b quantum 1514"
         ]
     );
     let target = changed(&at("fq_codel", 10), &at("fq_codel target 9ms", 10)).unwrap();
