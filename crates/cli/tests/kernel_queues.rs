@@ -6,7 +6,7 @@
 mod common;
 
 use common::guest::{run, text};
-use sojourn_qdisc::{Report, Value};
+use sojourn_qdisc::{Field, Report, Value};
 use sojourn_world::RunResult;
 use std::fs;
 use tempfile::TempDir;
@@ -200,6 +200,50 @@ fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
         let wanted = format!("the kernel's own queues cannot have {word}; with --queues ours");
         assert!(said.contains(&wanted), "{said}");
     }
+}
+
+/// tc need not know it. A kernel without it is named.
+#[test]
+fn dualpi2_is_the_kernels_where_it_has_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "--queues",
+        "kernel",
+        "--set",
+        "dumbbell.down.qdisc=dualpi2 any_ect target 10ms limit 200",
+        "--set",
+        "flow.download.tcp={ cc = \"dctcp\", ecn = true }",
+    ];
+    let output = run(dir.path(), 3, &more).output().unwrap();
+    if !output.status.success() {
+        let said = text(&output.stderr);
+        let why = "this kernel has no dualpi2: --kernel-version takes another one";
+        assert!(said.contains(why), "{said}");
+        return;
+    }
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let down = &merged.whole().unwrap()[0].links[1].1;
+    assert_eq!(down.qdisc.kind, "dualpi2");
+    let number = |fields: &[Field], name: &str| {
+        let field = fields.iter().find(|field| field.name == name);
+        match field.map(|field| &field.value) {
+            Some(Value::Int(number)) => *number,
+            other => panic!("{name}: {other:?} in {fields:?}"),
+        }
+    };
+    let options = &down.qdisc.options;
+    assert_eq!(number(options, "limit"), 200);
+    assert_eq!(number(options, "target"), 10_000);
+    // DCTCP's packets go through the L queue, and are marked there.
+    let stats = &down.qdisc.stats;
+    assert!(number(stats, "pkts-in-l") > 500, "{stats:?}");
+    let marks = number(stats, "ecn-mark");
+    assert!(marks > 20 && number(stats, "step-mark") > 20, "{stats:?}");
+    // Those before the measured time are not among the link's.
+    assert!(
+        (20..=marks as u64).contains(&down.marked_packets),
+        "{down:?}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! refused before (`Spec::beyond_linux`).
 
 mod counters;
+mod dualpi2;
 
 pub(crate) use counters::{Counted, Counters};
 
@@ -351,8 +352,22 @@ pub(crate) fn wire(device: &str, parent: &str) -> String {
     netem(device, parent, WIRE)
 }
 
-/// Runs lines of tc in the calling thread's namespace.
+/// Runs lines of tc in the calling thread's namespace. Queues that an older tc does not know are
+/// made without it.
 pub(crate) fn run(lines: &[String]) -> io::Result<()> {
+    let without = |line: &String| dualpi2::is_one(line);
+    for lines in lines.chunk_by(|a, b| without(a) == without(b)) {
+        if without(&lines[0]) {
+            lines.iter().try_for_each(|line| dualpi2::run(line))?;
+        } else {
+            batch(lines)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs lines in one process of tc.
+fn batch(lines: &[String]) -> io::Result<()> {
     let mut child = command()
         .args(["-batch", "-"])
         .stdin(Stdio::piped())
@@ -382,17 +397,18 @@ fn lacking(said: &str, line: &str) -> Option<String> {
     let kind = place(line).rsplit(' ').next()?;
     if said.contains("Unknown qdisc") {
         return Some(format!(
-            "this tc does not know {kind}: a newer iproute2 in the PATH does (Debian 12's is 6.1 \
-             and lacks dualpi2)"
+            "this tc does not know {kind}: a newer iproute2 in the PATH may"
         ));
     }
     let unknown = said.contains("Specified qdisc kind is unknown");
-    unknown.then(|| {
-        format!(
-            "this kernel has no {kind}: --kernel-version takes another one (7.3 has dualpi2, after \
-             `sojourn kernel build --version 7.3`)"
-        )
-    })
+    unknown.then(|| unknown_to_kernel(kind))
+}
+
+fn unknown_to_kernel(kind: &str) -> String {
+    format!(
+        "this kernel has no {kind}: --kernel-version takes another one (7.3 has dualpi2, after \
+         `sojourn kernel build --version 7.3`)"
+    )
 }
 
 /// The line that tc has failed at; it ends with `Command failed -:2`, for example.
@@ -409,7 +425,8 @@ pub(crate) fn report(device: &str, majors: &[u16]) -> io::Result<Report> {
         .args(["-s", "-j", "qdisc", "show", "dev", device])
         .output()
         .map_err(|error| missing(&error))?;
-    let all: Vec<Json> = serde_json::from_slice(&output.stdout)
+    let text = dualpi2::without_unknown(&String::from_utf8_lossy(&output.stdout));
+    let all: Vec<Json> = serde_json::from_str(&text)
         .map_err(|error| io::Error::other(format!("tc's statistics: {error}")))?;
     let of = |major: &u16| {
         let handle = format!("{major:x}:");
@@ -417,9 +434,13 @@ pub(crate) fn report(device: &str, majors: &[u16]) -> io::Result<Report> {
     };
     let mut report = None;
     for queue in majors.iter().rev().filter_map(of) {
+        let mut one = one(queue);
+        if one.kind == dualpi2::KIND && one.options.is_empty() {
+            dualpi2::complete(&mut one, device)?;
+        }
         report = Some(Report {
             inner: report.map(Box::new),
-            ..one(queue)
+            ..one
         });
     }
     Ok(report.unwrap_or_default())

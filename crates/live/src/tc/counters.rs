@@ -81,6 +81,7 @@ fn marked(kind: &[u8], own: &[u8]) -> u32 {
         Some(b"fq_codel") => &[3, 7],
         Some(b"pie") => &[9],
         Some(b"fq_pie") => &[4],
+        Some(b"dualpi2") => &[6],
         _ => &[],
     };
     words.iter().filter_map(|&number| word(own, number)).sum()

@@ -175,14 +175,14 @@ fn a_traced_link_has_an_end_before_its_queue_and_one_behind_it() {
 /// What iproute2 6.1 and Linux 6.18 say.
 #[test]
 fn who_does_not_know_a_queue_is_named() {
-    let line = "qdisc add dev lo root handle 10: dualpi2 limit 10";
+    let line = "qdisc add dev lo root handle 10: cake_mq bandwidth 10mbit";
     let tc =
-        "Unknown qdisc \"dualpi2\", hence option \"limit\" is unparsable\nCommand failed -:1\n";
+        "Unknown qdisc \"cake_mq\", hence option \"bandwidth\" is unparsable\nCommand failed -:1\n";
     let said = lacking(tc, line).unwrap();
-    assert!(said.starts_with("this tc does not know dualpi2: a newer iproute2"));
+    assert!(said.starts_with("this tc does not know cake_mq: a newer iproute2"));
     let kernel = "Error: Specified qdisc kind is unknown.\nCommand failed -:1\n";
-    let said = lacking(kernel, "qdisc add dev lo root handle 10: dualpi2").unwrap();
-    assert!(said.starts_with("this kernel has no dualpi2: --kernel-version takes another one"));
+    let said = lacking(kernel, "qdisc add dev lo root handle 10: cake_mq").unwrap();
+    assert!(said.starts_with("this kernel has no cake_mq: --kernel-version takes another one"));
     let other = "Error: Exclusivity flag on, cannot modify.\nCommand failed -:1\n";
     assert_eq!(lacking(other, line), None);
 }

@@ -45,6 +45,11 @@ fn parts(word: &str) -> (u32, u32) {
 }
 
 impl Report {
+    /// The options of a discipline with these parameters, as tc's JSON has them.
+    pub fn options_of(spec: &Spec) -> Vec<Field> {
+        options(spec)
+    }
+
     /// The report of an instance: tc's common statistics, then its `own`.
     pub(crate) fn new(
         spec: Option<&Spec>,
