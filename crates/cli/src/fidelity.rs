@@ -1,20 +1,24 @@
 //! `sojourn fidelity`: a fixed grid of cells in several worlds, and how far they agree.
 
+mod dataset;
+#[cfg(test)]
+mod document;
+
 use crate::kernel::KernelChoice;
 use crate::out::check_folder;
 use crate::progress::Bar;
 use crate::run::run_cells;
-use crate::worlds::{self, Row, Setup, WORLDS, squares};
+use crate::worlds::{self, Row, Setup, WORLDS, squares, with_kernel};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Square, Summary, Tally};
+use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
 use sojourn_live::Queues;
-use sojourn_scenario::read_text;
-use sojourn_world::Cell;
+use sojourn_scenario::{Outcome, read_text};
+use sojourn_world::{Cell, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -26,6 +30,8 @@ pub(crate) const PAGE: &str = "fidelity.html";
 const TABLE: &str = "fidelity.csv";
 /// Most bytes of a table that is read.
 const MOST_OF_RECORD: u64 = 64 << 20;
+/// Seeds of cells that are not recorded, and of the first round of `--decide`.
+const SEEDS: u64 = 3;
 /// How many of the cells that differ most are printed.
 const SHOWN: usize = 5;
 
@@ -38,10 +44,15 @@ const SHOWN: usize = 5;
   sojourn fidelity                                    the simulator beside the recorded kernel
   sojourn fidelity --quick --world sim,kernel-tc      one cell of eleven, both run here
   sojourn fidelity --cell steady/10mbit/50ms/codel    only these cells
-  sojourn fidelity --out out/fidelity                 fidelity.html and fidelity.csv
+  sojourn fidelity --out out/fidelity                 fidelity.html, .csv and .parquet
+  sojourn fidelity --world sim,kernel-tc --decide 24 --out out/decided
+                                                      more seeds where figures are undecided
+  sojourn fidelity --world sim,kernel-tc --decide 24 --out out/decided \\
+      --record out/decided/fidelity.csv               the same, from where it was interrupted
 
 Exit status: 0 when every run succeeded, however far the worlds agree, 1 when one failed, 2 when
-the input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written).")]
+the input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written, but by
+--decide what was run so far).")]
 pub(crate) struct FidelityArgs {
     /// Run it in these worlds; of the others the recorded figures are shown
     #[arg(
@@ -61,10 +72,19 @@ pub(crate) struct FidelityArgs {
     #[arg(long, value_name = "TEXT")]
     cell: Vec<String>,
 
-    /// Number of seeds; of more than one, intervals are shown
-    #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u64).range(1..=1000))]
-    seeds: u64,
+    /// Number of seeds; of more than one, intervals are shown [default: as many as are recorded of
+    /// the cell in Linux, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: Option<u64>,
+
+    /// Run more seeds, up to this many, of cells with undecided figures; the same in all worlds
+    ///
+    /// The seeds of the table (of the recorded one, or --record) are kept, and those that follow
+    /// are added. Rounds of 3, 6, 12 seeds and so on go through all cells, and the table is written
+    /// after each cell.
+    #[arg(long, value_name = "N", requires = "out", conflicts_with_all = ["seeds", "quick"],
+          value_parser = clap::value_parser!(u64).range(2..=1000))]
+    decide: Option<u64>,
 
     #[arg(long, value_name = "N", help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
@@ -80,7 +100,7 @@ pub(crate) struct FidelityArgs {
     #[arg(long)]
     csv: bool,
 
-    /// Write fidelity.html and fidelity.csv into this folder
+    /// Write fidelity.html, fidelity.csv and fidelity.parquet into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -98,12 +118,28 @@ impl FidelityArgs {
                 return Err(WrongInput(format!("{word} needs --world {fit}")));
             }
         }
+        if let (Some(most), [_]) = (self.decide, &self.world[..]) {
+            let squares: Vec<&str> = ends().map(|square| square.world.as_str()).collect();
+            let between = squares.join(",");
+            return Err(WrongInput(format!(
+                "--decide {most}: figures are decided between worlds that are run; say --world {between}, \
+                 for example"
+            )));
+        }
         Ok(())
     }
 
-    fn grid(&self) -> anyhow::Result<Grid> {
-        let seeds = if self.quick { 1 } else { self.seeds };
-        let grid = Grid::new(seeds, self.quick, &self.cell)?;
+    /// The cells, each with as many seeds as are wanted, or as `recorded` has of it in Linux.
+    fn grid(&self, recorded: &Matrix) -> anyhow::Result<Grid> {
+        let given = self.decide.or(self.seeds).or(self.quick.then_some(1));
+        let linux = ends().nth(1).expect("there are two");
+        let of = |place: &Place| {
+            let entry = recorded.get(place, &linux.world);
+            entry.map_or(SEEDS, |entry| entry.seeds as u64)
+        };
+        let most = given.or_else(|| recorded.places().into_iter().map(of).max());
+        let grid = Grid::new(most.unwrap_or(SEEDS), self.quick, &self.cell)?;
+        let grid = grid.with_seeds(|place| given.unwrap_or_else(|| of(place)));
         if grid.phases.is_empty() {
             let all = Grid::new(1, false, &[])?.places();
             let message = format!(
@@ -130,20 +166,34 @@ impl FidelityArgs {
 
 pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     args.check()?;
-    let grid = args.grid()?;
+    let recorded = args.recorded()?;
+    let grid = args.grid(&recorded)?;
     let places = grid.places();
-    let mut matrix = args.recorded()?.only(&places);
+    let mut matrix = recorded.only(&places);
     args.out.as_deref().map_or(Ok(()), check_folder)?;
+    let worlds = args.world.iter().map(|square| Ready::new(square, args));
+    let worlds = worlds.collect::<anyhow::Result<Vec<_>>>()?;
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
-    for square in &args.world {
-        let (found, failed) = run(&grid, square, args, &stop)?;
+    if let (Some(most), Some(dir)) = (args.decide, &args.out) {
+        failures = decide(&grid, &worlds, &mut matrix, (most as usize, dir), &stop)?;
         if stop.load(Ordering::Relaxed) {
-            eprintln!("sojourn: interrupted; nothing was written");
+            eprintln!(
+                "sojourn: interrupted; with --record {} it goes on from there",
+                dir.join(TABLE).display()
+            );
             return Ok(INTERRUPTED);
         }
-        matrix.merge(found);
-        failures.extend(failed);
+    } else {
+        for world in &worlds {
+            let (found, failed) = run(&grid, world, &stop);
+            if stop.load(Ordering::Relaxed) {
+                eprintln!("sojourn: interrupted; nothing was written");
+                return Ok(INTERRUPTED);
+            }
+            matrix.merge(found);
+            failures.extend(failed);
+        }
     }
     for failure in &failures {
         eprintln!("sojourn: {failure}");
@@ -162,9 +212,8 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
 
 /// Reads the name of a world of the matrix.
 fn square() -> impl TypedValueParser<Value = &'static Square> {
-    let names = squares()
-        .iter()
-        .map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
+    let names = squares().iter().filter(|square| square.kernel.is_none());
+    let names = names.map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
     PossibleValuesParser::new(names).map(|name| {
         let mut squares = squares().iter();
         let square = squares.find(|square| square.world.as_str() == name);
@@ -182,35 +231,120 @@ fn place(square: &Square) -> (&'static Row, Setup) {
     (row.expect("each square is of a row"), setup)
 }
 
+/// The simulator and Linux: the two ends of the matrix, in that order.
+fn ends() -> impl Iterator<Item = &'static Square> {
+    let all = squares();
+    [&all[0], &all[all.len() - 1]].into_iter()
+}
+
+/// A world that can run cells.
+struct Ready {
+    /// Its place in the matrix.
+    square: &'static Square,
+    world: Box<dyn World + Sync>,
+    jobs: NonZeroUsize,
+}
+
+impl Ready {
+    fn new(square: &'static Square, args: &FidelityArgs) -> anyhow::Result<Self> {
+        let (row, mut setup) = place(square);
+        setup.kernel = args.kernel.wanted();
+        Ok(Self {
+            world: row.world(setup)?,
+            square: with_kernel(square, args.kernel.wanted())?,
+            jobs: row.jobs(args.jobs),
+        })
+    }
+
+    /// Runs cells of a phase; what became of them, and failures by their cells.
+    fn run(&self, phase: &str, cells: &[Cell], stop: &AtomicBool) -> (Matrix, Vec<String>) {
+        let bar = Bar::new(cells, false);
+        let outcomes = run_cells(self.world.as_ref(), cells, self.jobs, stop, &bar);
+        bar.clear();
+        self.of(phase, cells, outcomes)
+    }
+
+    fn of(&self, phase: &str, cells: &[Cell], outcomes: Vec<Outcome>) -> (Matrix, Vec<String>) {
+        let (results, failed) = sojourn_scenario::split(cells, outcomes);
+        let mut matrix = Matrix::of(squares(), phase, &results);
+        for entry in &mut matrix.entries {
+            entry.world = self.square.world.clone();
+        }
+        let failed = failed.iter().map(|text| format!("{phase} {text}"));
+        (matrix, failed.collect())
+    }
+}
+
 /// Runs the grid in one world.
-fn run(
-    grid: &Grid,
-    square: &Square,
-    args: &FidelityArgs,
-    stop: &AtomicBool,
-) -> anyhow::Result<(Matrix, Vec<String>)> {
-    let (row, mut setup) = place(square);
-    setup.kernel = args.kernel.wanted();
-    let world = row.world(setup)?;
+fn run(grid: &Grid, world: &Ready, stop: &AtomicBool) -> (Matrix, Vec<String>) {
     let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
     let bar = Bar::new(&cells, false);
-    let mut outcomes = run_cells(world.as_ref(), &cells, row.jobs(args.jobs), stop, &bar);
+    let mut outcomes = run_cells(world.world.as_ref(), &cells, world.jobs, stop, &bar);
     bar.clear();
     let (mut matrix, mut failures) = (Matrix::default(), Vec::new());
     for phase in &grid.phases {
         let rest = outcomes.split_off(phase.cells.len());
-        let (results, failed) = sojourn_scenario::split(&phase.cells, outcomes);
+        let (found, failed) = world.of(phase.name, &phase.cells, outcomes);
         outcomes = rest;
-        matrix.merge(Matrix::of(squares(), phase.name, &results));
-        failures.extend(failed.iter().map(|text| format!("{} {text}", phase.name)));
+        matrix.merge(found);
+        failures.extend(failed);
     }
-    Ok((matrix, failures))
+    (matrix, failures)
 }
 
-/// Writes the page, and the table that it names.
+/// Adds seeds, the same in all worlds, to the cells of `matrix` whose figures these do not decide,
+/// up to so many, in rounds that double them. What has been run is written into the folder after
+/// each cell. Failures are returned; a cell with one gets no more seeds in this round.
+fn decide(
+    grid: &Grid,
+    worlds: &[Ready],
+    matrix: &mut Matrix,
+    (most, dir): (usize, &Path),
+    stop: &AtomicBool,
+) -> anyhow::Result<Vec<String>> {
+    let names: Vec<&WorldName> = worlds.iter().map(|world| &world.square.world).collect();
+    let (mut failures, mut round) = (Vec::new(), (SEEDS as usize).min(most));
+    loop {
+        for phase in &grid.phases {
+            for seeds in phase.cells.chunk_by(|a, b| a.params == b.params) {
+                let place = Place::of(phase.name, &seeds[0].params);
+                let has = |name: &WorldName| matrix.get(&place, name).map_or(0, |one| one.seeds);
+                let has: Vec<usize> = names.iter().map(|name| has(name)).collect();
+                let goal = has.iter().copied().fold(round, usize::max);
+                let even = has.iter().all(|&seeds| seeds == goal);
+                if even || matrix.is_decided(&place, &names) {
+                    continue;
+                }
+                for (world, &from) in worlds.iter().zip(&has).filter(|(_, has)| **has < goal) {
+                    let wanted = seeds.get(from..goal.min(seeds.len()));
+                    let wanted = wanted.unwrap_or_default();
+                    let (found, failed) = world.run(phase.name, wanted, stop);
+                    if stop.load(Ordering::Relaxed) {
+                        return Ok(failures);
+                    }
+                    if !failed.is_empty() {
+                        failures.extend(failed);
+                        break;
+                    }
+                    matrix.add(found);
+                }
+                let files = [(TABLE.into(), &*matrix.csv())];
+                sojourn_report::write_files(dir, &files)
+                    .with_context(|| format!("--out {}", dir.display()))?;
+            }
+        }
+        if round == most {
+            return Ok(failures);
+        }
+        round = (2 * round).min(most);
+    }
+}
+
+/// Writes the page, the table that it names, and the data set.
 pub(crate) fn write(dir: &Path, matrix: &Matrix, notes: &[String]) -> anyhow::Result<()> {
     let page = sojourn_fidelity::page(matrix, notes, sojourn_version::VERSION)?;
     sojourn_report::write_files(dir, &[(PAGE.into(), &page), (TABLE.into(), &matrix.csv())])?;
+    dataset::write(dir, matrix)?;
     Ok(())
 }
 
@@ -285,9 +419,6 @@ fn decided(summary: &Summary) -> String {
         summary.pair.first.world
     )
 }
-
-#[cfg(test)]
-mod document;
 
 #[cfg(test)]
 mod tests {

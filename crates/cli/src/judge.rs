@@ -37,7 +37,7 @@ pub(crate) struct JudgeArgs {
     #[arg(long, conflicts_with_all = ["file", "out"])]
     cells: bool,
 
-    /// Write fidelity.html and fidelity.csv into this folder
+    /// Write fidelity.html, fidelity.csv and fidelity.parquet into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -92,6 +92,7 @@ fn beside_kernel(text: &str) -> Result<(Matrix, Vec<String>), String> {
         tcp: Code::Other,
         queues: Code::Other,
         repeats: true,
+        kernel: None,
     });
     // For the rest of the program's life, as the table of worlds.
     let all: &'static [Square] = Vec::leak(others.chain([linux.clone()]).collect());

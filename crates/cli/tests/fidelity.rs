@@ -56,8 +56,16 @@ fn a_page_and_a_table_are_written_for_the_cells_that_are_named() {
 #[test]
 fn what_is_wrong_is_said() {
     assert!(refused(&["--cell", "steady/11mbit"]).starts_with(
-        "sojourn: --cell steady/11mbit: no cell has such a name; there are 285, such as steady/"
+        "sojourn: --cell steady/11mbit: no cell has such a name; there are 607, such as"
     ));
+    let text = refused(&["--decide", "6", "--out", "/no/such/folder"]);
+    assert!(
+        text.contains(
+            "--decide 6: figures are decided between worlds that are run; say --world sim,kernel-tc"
+        ),
+        "{text}"
+    );
+    assert!(refused(&["--decide", "6"]).contains("--out"));
     let dir = tempfile::tempdir().expect("a folder can be made");
     let file = dir.path().join("record.csv");
     std::fs::write(&file, "a,b\n1,2\n").expect("it can be written");

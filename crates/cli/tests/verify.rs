@@ -71,3 +71,49 @@ fn other_worlds_are_not_verified() {
         assert!(text(&output.stderr).contains(part), "{output:?}");
     }
 }
+
+/// A queue that never fills is the same with every seed, so that three decide. What was run is not
+/// run again: the table comes back as it was.
+#[test]
+fn seeds_are_added_until_they_decide() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = include_str!("../../../scenarios/fidelity/matrix.csv");
+    let head = recorded.lines().next().unwrap();
+    let empty = dir.path().join("empty.csv");
+    std::fs::write(&empty, format!("{head}\n")).unwrap();
+    let (out, again) = (dir.path().join("out"), dir.path().join("again"));
+    let decide = |record: &std::path::Path, out: &std::path::Path| {
+        let cell = "start-up/6mbit/50ms/pfifo/cubic";
+        let words = [
+            "fidelity",
+            "--world",
+            "sim,kernel-tc",
+            "--decide",
+            "6",
+            "--cell",
+            cell,
+        ];
+        let mut command = program(dir.path(), &words);
+        command.arg("--record").arg(record).arg("--out").arg(out);
+        command
+    };
+    let output = decide(&empty, &out).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let table = out.join("fidelity.csv");
+    let text = std::fs::read_to_string(&table).unwrap();
+    let seeds: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split(',').skip(6).take(2).collect())
+        .collect();
+    assert_eq!(
+        seeds,
+        [["world", "seeds"], ["sim", "3"], ["kernel-tc", "3"]],
+        "{text}"
+    );
+    let output = decide(&table, &again).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        std::fs::read_to_string(again.join("fidelity.csv")).unwrap(),
+        text
+    );
+}

@@ -3,6 +3,8 @@
 use crate::figure::{FIGURES, Figure};
 use crate::matrix::{Entry, Matrix, Mean, Place};
 use crate::square::Square;
+use sojourn_report::student_t_975;
+use sojourn_world::WorldName;
 
 /// Two worlds of a matrix.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,8 @@ pub struct Difference {
     pub first: Mean,
     /// In the other one.
     pub other: Mean,
+    /// Seeds of the first world and of the other one.
+    pub seeds: [usize; 2],
 }
 
 /// Whose a difference beyond the tolerance is.
@@ -90,8 +94,20 @@ impl Difference {
     }
 
     /// Half the width of the 95 % confidence interval of the difference, where both have one.
+    ///
+    /// Source: Welch (1947), with the degrees of freedom of Satterthwaite (1946), rounded down.
     pub fn ci95(&self) -> Option<f64> {
-        Some(libm::hypot(self.first.ci95?, self.other.ci95?))
+        let [n, m] = self.seeds;
+        let (a, b) = (self.first.error(n)?, self.other.error(m)?);
+        let error = libm::hypot(a, b);
+        if error == 0.0 {
+            return Some(0.0);
+        }
+        // Shares of the variance: fourth powers of small errors would vanish.
+        let (a, b) = ((a / error).powi(4), (b / error).powi(4));
+        let freedom = 1.0 / (a / (n - 1) as f64 + b / (m - 1) as f64);
+        // Rounding errors must not take a whole one from an exact number.
+        Some(student_t_975((freedom + 1e-9) as usize) * error)
     }
 
     /// What the seeds say.
@@ -136,6 +152,10 @@ impl Pair {
             (self.first.tcp != self.other.tcp, "TCP"),
             (self.first.queues != self.other.queues, "queue code"),
             (self.first.repeats != self.other.repeats, "time"),
+            (
+                self.first.tcp == self.other.tcp && self.first.kernel != self.other.kernel,
+                "kernel version",
+            ),
         ];
         let parts: Vec<&str> = parts
             .iter()
@@ -168,28 +188,30 @@ impl Pair {
         let between = |square: &&Square| {
             let changes_one =
                 |end: &Square| (square.tcp == end.tcp) != (square.queues == end.queues);
-            square.repeats && changes_one(self.first) && changes_one(self.other)
+            let known = square.kernel == self.other.kernel;
+            known && square.repeats && changes_one(self.first) && changes_one(self.other)
         };
         let middle = matrix.squares.iter().find(between);
         let value = middle.and_then(|square| {
             let entry = matrix.get(place, &square.world)?;
             let figures = FIGURES.iter().zip(&entry.figures);
             let mut found = figures.filter(|(figure, _)| figure.key == difference.figure.key);
-            Some((square, (*found.next()?.1)?))
+            Some((square, (*found.next()?.1)?, entry.seeds))
         });
-        let Some((square, middle)) = value else {
+        let Some((square, middle, seeds)) = value else {
             return Some(Cause::Unknown);
         };
-        let is_apart = |end: Mean| {
-            let (first, other) = (middle, end);
+        let is_apart = |end: Mean, of: usize| {
             let part = Difference {
-                first,
-                other,
+                first: middle,
+                other: end,
+                seeds: [seeds, of],
                 ..*difference
             };
             part.verdict() == Verdict::Different
         };
-        let (to_first, to_other) = (is_apart(difference.first), is_apart(difference.other));
+        let [n, m] = difference.seeds;
+        let (to_first, to_other) = (is_apart(difference.first, n), is_apart(difference.other, m));
         // From the first world to the middle one either TCP changes or the queues do.
         let by_tcp = square.queues == self.first.queues;
         Some(match (to_first, to_other) {
@@ -201,7 +223,26 @@ impl Pair {
     }
 }
 
+impl Matrix {
+    /// Whether seeds decide all figures of a cell between these worlds, which have equally many of
+    /// them.
+    pub fn is_decided(&self, place: &Place, worlds: &[&WorldName]) -> bool {
+        let found = worlds.iter().map(|world| self.get(place, world));
+        let Some(entries) = found.collect::<Option<Vec<&Entry>>>() else {
+            return false;
+        };
+        let pairs = (1..entries.len()).flat_map(|at| entries[..at].iter().map(move |a| (a, at)));
+        pairs.into_iter().all(|(first, at)| {
+            let other = entries[at];
+            let mut differences = between(first, other).into_iter();
+            let decided = |one: Difference| one.verdict() != Verdict::Undecided;
+            first.seeds == other.seeds && differences.all(decided)
+        })
+    }
+}
+
 fn between(first: &Entry, other: &Entry) -> Vec<Difference> {
+    let seeds = [first.seeds, other.seeds];
     let values = first.figures.iter().zip(&other.figures);
     let all = FIGURES.iter().zip(values);
     all.filter_map(|(figure, (first, other))| {
@@ -209,6 +250,7 @@ fn between(first: &Entry, other: &Entry) -> Vec<Difference> {
             figure,
             first: (*first)?,
             other: (*other)?,
+            seeds,
         })
     })
     .collect()
@@ -218,7 +260,6 @@ fn between(first: &Entry, other: &Entry) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::square::KNOWN;
-    use sojourn_world::WorldName;
 
     const INTERVAL: f64 = 0.03;
 
@@ -264,9 +305,9 @@ mod tests {
 
     #[test]
     fn what_seeds_do_not_decide_has_no_cause() {
-        // Two intervals of 0.03 make one of 0.042, where the tolerance at 1 Mbit/s is 0.01.
-        assert_eq!(cause(0.96, Some(0.99), 1.0), None);
-        assert_eq!(cause(0.95, Some(0.99), 1.0), Some(Cause::Both));
+        // Two intervals of 0.03 make one of 0.014 (below), where the tolerance at 1 Mbit/s is 0.01.
+        assert_eq!(cause(0.988, Some(0.99), 1.0), None);
+        assert_eq!(cause(0.98, Some(0.99), 1.0), Some(Cause::Both));
         assert_eq!(cause(0.94, Some(0.99), 1.0), Some(Cause::Tcp));
     }
 
@@ -280,6 +321,7 @@ mod tests {
                 mean: 10.0,
                 ci95: Some(0.0),
             },
+            seeds: [5, 5],
         };
         let verdict = |first, ci95| difference(first, ci95).verdict();
         assert_eq!(verdict(10.05, Some(0.04)), Verdict::Equal);
@@ -295,6 +337,33 @@ mod tests {
         assert_eq!(difference(10.08, None).excludes_zero(), None);
     }
 
+    /// By hand: intervals of 0.6 over 3 seeds and 0.2 over 9 are standard errors of
+    /// 0.6/4.3027 = 0.13945 and 0.2/2.3060 = 0.08673. Together √(0.13945² + 0.08673²) = 0.16422, with
+    /// 0.16422⁴ / (0.13945⁴/2 + 0.08673⁴/8) = 3.71 degrees of freedom, so 3, and t = 3.1824.
+    #[test]
+    fn the_interval_of_a_difference_is_welchs() {
+        let between = |(ci, n): (f64, usize), (other, m): (f64, usize)| {
+            let mean = |ci95| Mean {
+                mean: 1.0,
+                ci95: Some(ci95),
+            };
+            let difference = Difference {
+                figure: &FIGURES[0],
+                first: mean(ci),
+                other: mean(other),
+                seeds: [n, m],
+            };
+            difference.ci95().expect("both have one")
+        };
+        assert!((between((0.6, 3), (0.2, 9)) - 3.1824 * 0.16422).abs() < 1e-4);
+        // Two alike have twice the degrees of freedom: four, and t = 2.7764.
+        let error = libm::sqrt(2.0) * 0.03 / 4.3027;
+        assert!((between((0.03, 3), (0.03, 3)) - 2.7764 * error).abs() < 1e-6);
+        assert!(between((0.0, 3), (0.0, 3)) == 0.0);
+        // One world that always has the same: the other one's own interval.
+        assert!((between((0.5, 4), (0.0, 9)) - 0.5).abs() < 1e-9);
+    }
+
     #[test]
     fn sizes_are_counted_in_tolerances() {
         let matrix = matrix(&[("sim", 9.8), ("kernel", 10.0)]);
@@ -304,10 +373,6 @@ mod tests {
         assert!((difference.size() - 2.0).abs() < 1e-9);
         assert!(!difference.within());
         assert!((difference.relative().expect("not zero") + 0.02).abs() < 1e-9);
-        assert!(
-            (difference.ci95().expect("both have one") - libm::hypot(INTERVAL, INTERVAL)).abs()
-                < 1e-12
-        );
         assert_eq!(pair.what(), "TCP");
         assert_eq!(pair.cause(&matrix, list[0].0, difference), None);
     }

@@ -2,18 +2,22 @@
 
 use crate::figure::FIGURES;
 use crate::square::{Square, rank};
-use sojourn_report::OverSeeds;
+use sojourn_report::{OverSeeds, student_t_975};
 use sojourn_world::{RunResult, WorldName};
 use std::fmt::Write as _;
 
-/// What a cell is told apart by within its phase: the table's column and the scenario's field.
-const AXES: [(&str, &str); 5] = [
-    ("rate", "dumbbell.rate"),
-    ("rtt", "dumbbell.rtt"),
-    ("queue", "dumbbell.qdisc"),
-    ("cc", "tcp.cc"),
-    ("flows", "flow.bulk.count"),
+/// What a cell is told apart by within its phase: the table's column, and the scenario's field or
+/// fields that come into it, with a `+` between them.
+const AXES: [(&str, &[&str]); 5] = [
+    ("rate", &["dumbbell.rate"]),
+    ("rtt", &["dumbbell.rtt"]),
+    ("queue", &["dumbbell.qdisc"]),
+    ("cc", &["tcp.cc", "flow.one.tcp.cc", "flow.two.tcp.cc"]),
+    ("flows", &["flow.bulk.count"]),
 ];
+
+/// The phase whose cells differ in the words behind a queue's first one.
+const OPTIONS: &str = "options";
 
 /// A cell of the grid, or of another scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,9 +35,11 @@ pub struct Place {
 impl Place {
     /// The place of a cell with these parameters.
     pub fn of(phase: &str, params: &[(String, String)]) -> Self {
-        let value = |(_, field): (&str, &str)| {
-            let found = params.iter().find(|(key, _)| key == field);
-            found.map_or_else(String::new, |(_, value)| value.clone())
+        let value = |(_, fields): (&str, &[&str])| {
+            let of = |field: &&str| params.iter().find(|(key, _)| key == field);
+            let found = fields.iter().filter_map(of);
+            let values: Vec<&str> = found.map(|(_, value)| value.as_str()).collect();
+            values.join("+")
         };
         Self {
             phase: phase.to_owned(),
@@ -43,7 +49,8 @@ impl Place {
     }
 
     /// Phase and values with `/` between them, the queue by its first word:
-    /// `steady/10mbit/50ms/codel/cubic/4`. Of another scenario its parameters:
+    /// `steady/10mbit/50ms/codel/cubic/4`. Where options tell cells apart all its words are there:
+    /// `options/4mbit/80ms/cake_rtt_20ms`. Of another scenario its parameters:
     /// `demo dumbbell.qdisc=fq_codel`.
     pub fn name(&self) -> String {
         let mut name = self.phase.clone();
@@ -51,7 +58,10 @@ impl Place {
             let _ = write!(name, " {key}={value}");
         }
         for value in self.values.iter().filter(|value| !value.is_empty()) {
-            let word = value.split(' ').next().unwrap_or_default();
+            let word = match &*self.phase {
+                OPTIONS => value.replace(' ', "_"),
+                _ => value.split(' ').next().unwrap_or_default().to_owned(),
+            };
             let _ = write!(name, "/{word}");
         }
         name
@@ -65,6 +75,32 @@ pub struct Mean {
     pub mean: f64,
     /// Half the width of its 95 % confidence interval; none of one seed.
     pub ci95: Option<f64>,
+}
+
+impl Mean {
+    /// The standard error of a mean over `seeds`; none of one seed.
+    pub(crate) fn error(self, seeds: usize) -> Option<f64> {
+        let freedom = seeds.checked_sub(1).filter(|&freedom| freedom > 0)?;
+        Some(self.ci95? / student_t_975(freedom))
+    }
+
+    /// The mean over `seeds` and over `more` of `other`, which are different ones: as if the means
+    /// had been taken at once.
+    fn and(self, seeds: usize, other: Self, more: usize) -> Self {
+        let (n, m) = (seeds as f64, more as f64);
+        let all = n + m;
+        let squares = |mean: Self, of: usize| {
+            let error = mean.error(of).unwrap_or(0.0);
+            error * error * (of * of.saturating_sub(1)) as f64
+        };
+        let apart = self.mean - other.mean;
+        let sum = squares(self, seeds) + squares(other, more) + n * m / all * apart * apart;
+        let freedom = seeds + more - 1;
+        Self {
+            mean: (n * self.mean + m * other.mean) / all,
+            ci95: Some(student_t_975(freedom) * (sum / freedom as f64 / all).sqrt()),
+        }
+    }
 }
 
 /// What a world made of a cell.
@@ -81,6 +117,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// With the seeds of `more`, too. A figure that one of the two lacks is lacking.
+    fn and(&self, more: &Self) -> Self {
+        let mut all = self.clone();
+        all.seeds += more.seeds;
+        for (value, other) in all.figures.iter_mut().zip(more.figures) {
+            let both = value.zip(other);
+            *value = both.map(|(value, other)| value.and(self.seeds, other, more.seeds));
+        }
+        all
+    }
+
     /// The same with the means of these runs, one for each seed.
     fn over(self, runs: &[&RunResult]) -> Self {
         Self {
@@ -186,6 +233,17 @@ impl Matrix {
         let entries = entries.into_iter();
         let entries = entries.map(|(entry, runs)| entry.over(&runs)).collect();
         Self { squares, entries }
+    }
+
+    /// Adds the seeds of `other`, which come after those that are here of the same cell and world.
+    pub fn add(&mut self, other: Self) {
+        for entry in other.entries {
+            let same = |old: &&mut Entry| old.place == entry.place && old.world == entry.world;
+            match self.entries.iter_mut().find(same) {
+                Some(old) => *old = old.and(&entry),
+                None => self.entries.push(entry),
+            }
+        }
     }
 
     /// Puts `other` in; what it has of the same cell and world takes the older one's place.
@@ -416,6 +474,44 @@ mod tests {
                 (name("pie"), "kernel-tc", 1),
             ]
         );
+    }
+
+    /// By hand: 1, 2, 4 have the mean 7/3 and the standard deviation √(14/6); 3, 7 have 5 and √8. All
+    /// five have 3.4 and √5.3, so that the interval is 2.7764·√(5.3/5).
+    #[test]
+    fn more_seeds_are_as_if_all_had_run_at_once() {
+        let of = |seeds: usize, mean: f64, ci95: Option<f64>| {
+            let mut matrix = one();
+            matrix.entries[0].seeds = seeds;
+            matrix.entries[0].figures = [None; FIGURES.len()];
+            matrix.entries[0].figures[0] = Some(Mean { mean, ci95 });
+            matrix
+        };
+        let three = of(3, 7.0 / 3.0, Some(4.3027 * (14.0_f64 / 18.0).sqrt()));
+        let mut all = three.clone();
+        all.add(of(2, 5.0, Some(12.7062 * 2.0)));
+        let check = |matrix: &Matrix, seeds: usize, mean: f64, ci95: f64| {
+            let entry = &matrix.entries[0];
+            let found = entry.figures[0].expect("both have it");
+            assert_eq!((entry.seeds, matrix.entries.len()), (seeds, 1));
+            assert!((found.mean - mean).abs() < 1e-9, "{found:?}");
+            let found = found.ci95.expect("there are several seeds");
+            assert!((found - ci95).abs() < 1e-3, "{found}");
+        };
+        check(&all, 5, 3.4, 2.7764 * 1.06_f64.sqrt());
+        // One seed has no interval of its own: 1, 2, 4, 7 have 3.5 and √7.
+        let mut all = three;
+        all.add(of(1, 7.0, None));
+        check(&all, 4, 3.5, 3.1824 * (7.0_f64 / 4.0).sqrt());
+        // Another world's is another entry, and a figure that one lacks is lacking.
+        let mut other = of(1, 7.0, None);
+        other.entries[0].world = WorldName::new("kernel");
+        all.add(other);
+        assert_eq!(all.entries.len(), 2);
+        let mut lacking = of(1, 7.0, None);
+        lacking.entries[0].figures[0] = None;
+        all.add(lacking);
+        assert_eq!((all.entries[0].seeds, all.entries[0].figures[0]), (5, None));
     }
 
     #[test]

@@ -28,13 +28,27 @@ pub struct Square {
     pub queues: Code,
     /// Whether its runs repeat: those in real time do not.
     pub repeats: bool,
+    /// The kernel, where it is not the usual one: `7.3`, or `7.3-250hz`.
+    pub kernel: Option<String>,
 }
 
 impl Square {
     /// How near to Linux it is: from the simulator to the kernel's TCP, then its queues too. Of two
-    /// with the same code the one comes first whose runs repeat.
+    /// with the same code the one comes first whose
+    /// runs repeat, and before the usual kernel the others.
     pub fn nearness(&self) -> impl Ord + use<> {
-        (self.tcp, self.queues, !self.repeats)
+        (self.tcp, self.queues, !self.repeats, self.kernel.is_none())
+    }
+
+    /// The same world with another kernel, whose name follows the world's.
+    #[must_use]
+    pub fn with_kernel(&self, kernel: &str) -> Self {
+        let name = format!("{}-{}", self.world, kernel.replace('.', "-"));
+        Self {
+            world: WorldName::parse(&name).expect("small letters, digits and dashes"),
+            kernel: Some(kernel.to_owned()),
+            ..self.clone()
+        }
     }
 }
 
@@ -54,6 +68,7 @@ pub(crate) static KNOWN: [Square; 3] = {
             tcp,
             queues,
             repeats: true,
+            kernel: None,
         }
     }
     [

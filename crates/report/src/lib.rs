@@ -48,7 +48,7 @@ pub use merge::{Merged, merge};
 pub use packed::{pack, unpack};
 pub use reading::{Reading, reading};
 pub use recording::{ColumnType, Field, Recording};
-pub use seeds::{OverSeeds, repeated};
+pub use seeds::{OverSeeds, repeated, student_t_975};
 pub use shards::{Joined, join};
 pub use sojourn_units::significant;
 pub use stored::{Finished, Rest, Runs};

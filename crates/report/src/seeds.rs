@@ -46,7 +46,7 @@ impl OverSeeds {
 }
 
 /// The 97.5 % quantile of Student's t with `df` ≥ 1 degrees of freedom, within 0.001.
-pub(crate) fn student_t_975(df: usize) -> f64 {
+pub fn student_t_975(df: usize) -> f64 {
     // Published tables up to nine; above, the expansion of Fisher and Cornish (1960) in 1/df.
     const TABLE: [f64; 9] = [
         12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622,

@@ -1,7 +1,7 @@
 //! `docs/fidelity.md`: what the recorded matrix says.
 
 use crate::worlds::squares;
-use sojourn_fidelity::{Cause, FIGURES, Matrix, Row, Summary, Tally, command, tolerance};
+use sojourn_fidelity::{Cause, FIGURES, Matrix, Place, Row, Summary, Tally, command, tolerance};
 use sojourn_kernel::Kernel;
 use sojourn_tidy::generated;
 use std::fmt::Write as _;
@@ -76,6 +76,25 @@ fn pair(summary: &Summary) -> String {
     text
 }
 
+/// What other kernels made of a part of the grid, beside what the simulator and the usual kernel made
+/// of it.
+fn kernels(recorded: &Matrix) -> String {
+    let text = include_str!("../../../../scenarios/fidelity/kernels.csv");
+    let mut matrix = Matrix::parse(squares(), text).expect("the table is right");
+    let places: Vec<Place> = matrix.places().into_iter().cloned().collect();
+    let usual = [squares().first(), squares().last()].map(|square| &square.expect("some").world);
+    let mut beside = recorded.only(&places);
+    beside.entries.retain(|entry| usual.contains(&&entry.world));
+    matrix.merge(beside);
+    let summaries = Summary::all(&matrix.only(&places)).into_iter();
+    let other = |summary: &Summary| {
+        let pair = summary.pair;
+        pair.first.kernel.is_some() || pair.other.kernel.is_some()
+    };
+    let pairs: Vec<String> = summaries.filter(other).map(|one| pair(&one)).collect();
+    pairs.join("\n")
+}
+
 #[test]
 fn the_page_of_the_recorded_matrix_is_current() {
     let matrix = Matrix::recorded(squares()).expect("the built-in table is right");
@@ -83,6 +102,7 @@ fn the_page_of_the_recorded_matrix_is_current() {
     let pairs: Vec<String> = summaries.iter().map(pair).collect();
     generated::part("docs/fidelity.md", "tolerances", &tolerances());
     generated::part("docs/fidelity.md", "matrix", &pairs.join("\n"));
+    generated::part("docs/fidelity.md", "kernels", &kernels(&matrix));
     let example = command("steady/10mbit/50ms/codel/cubic/4", &Kernel::TC_NAME);
     let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));
     assert!(page.expect("it was read above").contains(&example));
