@@ -180,7 +180,7 @@ const CASES: &[Case] = &[
         "app = \"bulk\"",
         "app = { size = \"1mb\" }",
         &["test.toml:15:7: flow.upload.app: missing key `kind` \
-           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, dash, web, steps"],
+           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, dash, web, steps, outside"],
     ),
     (
         "interval = \"20ms\"",
