@@ -122,8 +122,8 @@ impl FidelityArgs {
             let squares: Vec<&str> = ends().map(|square| square.world.as_str()).collect();
             let between = squares.join(",");
             return Err(WrongInput(format!(
-                "--decide {most}: figures are decided between worlds that are run; say --world {between}, \
-                 for example"
+                "--decide {most}: figures are decided between worlds that are run; say \
+                 --world {between}, for example"
             )));
         }
         Ok(())

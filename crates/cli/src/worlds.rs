@@ -112,8 +112,8 @@ pub(crate) static WORLDS: [Row; 3] = [
     },
 ];
 
-/// The worlds of the fidelity matrix, the nearest to Linux last: 6.1 with the usual tick is what all
-/// are held to.
+/// The worlds of the fidelity matrix, the nearest to Linux last: all are held to 6.1 with the usual
+/// tick.
 pub(crate) fn squares() -> &'static [Square] {
     static SQUARES: LazyLock<Vec<Square>> = LazyLock::new(|| {
         let rows = WORLDS.iter().flat_map(|row| row.squares);

@@ -28,9 +28,9 @@ const DELAYED: u32 = 1_000_000;
 /// The rate of a netem that only keeps packets in order.
 const WIRE: &str = " rate 1tbit";
 /// How far the class of HTB with a link's rate may send ahead of it, in microseconds. A timer that
-/// fires late costs the link nothing within that time: each look at a guest's clock takes 256 ns, so
-/// that whoever listens to the queues makes timers late by some microseconds. With much more, the
-/// first packets of a busy period would leave together, and one of them stand before the line.
+/// fires late costs the link nothing within that time: each look at a guest's clock takes 256 ns,
+/// so that whoever listens to the queues makes timers late by some microseconds. With much more,
+/// the first packets of a busy period would leave together, and one of them stand before the line.
 const AHEAD_US: u64 = 20;
 
 /// The ends of a link that sends at the opportunities of a trace, which only a guest's kernel has;

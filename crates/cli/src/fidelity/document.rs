@@ -76,11 +76,11 @@ fn pair(summary: &Summary) -> String {
     text
 }
 
-/// What other kernels made of a part of the grid, beside what the simulator and the usual kernel made
-/// of it.
+/// What other kernels made of a part of the grid, beside the simulator and the usual kernel.
 fn kernels(recorded: &Matrix) -> String {
-    let text = include_str!("../../../../scenarios/fidelity/kernels.csv");
-    let mut matrix = Matrix::parse(squares(), text).expect("the table is right");
+    let table = sojourn_tidy::root().join("scenarios/fidelity/kernels.csv");
+    let text = std::fs::read_to_string(table).expect("the repository has it");
+    let mut matrix = Matrix::parse(squares(), &text).expect("the table is right");
     let places: Vec<Place> = matrix.places().into_iter().cloned().collect();
     let usual = [squares().first(), squares().last()].map(|square| &square.expect("some").world);
     let mut beside = recorded.only(&places);
