@@ -6,6 +6,7 @@
 
 mod advise;
 mod check;
+mod evaluate;
 mod export;
 mod fidelity;
 mod figures;
@@ -64,6 +65,7 @@ enum Command {
     Export(export::ExportArgs),
     Fit(fit::FitArgs),
     Advise(advise::AdviseArgs),
+    Evaluate(evaluate::EvaluateArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<gateway::BridgeArgs>),
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::export(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Advise(args) => advise::advise(&args),
+        Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => gateway::bridge(&args),

@@ -180,6 +180,11 @@ impl Row {
         })
     }
 
+    /// Whether its runs are the same each time.
+    pub(crate) fn repeats(&self) -> bool {
+        self.squares.iter().all(|square| square.repeats)
+    }
+
     /// Runs at a time, unless told otherwise.
     pub(crate) fn jobs(&self, told: Option<NonZeroUsize>) -> NonZeroUsize {
         let processors = || {

@@ -1,0 +1,78 @@
+//! The cases: what each is taken from, its scenario, and what is measured in it.
+
+use super::measure::{
+    AGAIN, AGGRESSIVE, BESIDE, BURSTS, CALL, FAIRNESS, FAR, FILES, FRIENDLY, LAG, LONG, Measure,
+    NEW, NEW_SHORT, OTHER, PAGES, SECOND, SECOND_QUEUE, SHORT_MEAN, SHORT_P95, START, STEADY,
+    UNRESPONSIVE,
+};
+
+/// A case.
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    /// Who asks for it.
+    pub(super) source: &'static str,
+    pub(super) text: &'static str,
+    /// Fields that say what is evaluated.
+    pub(super) places: &'static [&'static str],
+    /// Beside those that every case has.
+    pub(super) measures: &'static [Measure],
+}
+
+macro_rules! cases {
+    ($folder:literal, $places:expr; $($name:literal: $source:literal, [$($measure:ident),*];)+) => {
+        &[$(Case {
+            name: $name,
+            source: $source,
+            text: include_str!(concat!(
+                "../../../../scenarios/evaluate/", $folder, "/", $name, ".toml"
+            )),
+            places: $places,
+            measures: &[$($measure),*],
+        }),+]
+    };
+}
+
+const UP: &[&str] = &["dumbbell.up.qdisc"];
+
+/// Of a queue on one link.
+const BELL: &[Case] = cases! { "queue", UP;
+    "friendly": "RFC 7928 section 5.1", [FAIRNESS, SECOND];
+    "aggressive": "RFC 7928 section 5.2", [AGGRESSIVE];
+    "unresponsive": "RFC 7928 section 5.3", [FRIENDLY, UNRESPONSIVE];
+    "rtt": "RFC 7928 section 6", [FAIRNESS, OTHER];
+    "burst": "RFC 7928 section 7", [STEADY, BURSTS, PAGES];
+    "congestion": "RFC 7928 section 8", [FAIRNESS];
+    "levels": "RFC 7928 section 8", [];
+    "capacity": "RFC 7928 section 8", [FAIRNESS];
+    "mix": "RFC 7928 section 9", [CALL, LAG, FILES];
+    "ecn": "RFC 7567 section 4.2.1", [FAIRNESS];
+    "short": "RFC 7928 section 2.1", [SHORT_MEAN, SHORT_P95, LONG];
+    "start": "RFC 7928 section 2.2", [START];
+};
+/// Of two queues in a row.
+const CHAIN: &[Case] = cases! { "queue", &["link.up.qdisc", "link.second.qdisc"];
+    "chain": "RFC 7928 section 10", [FAIRNESS, LONG, SECOND_QUEUE];
+};
+
+/// Those of a queue.
+pub(super) const QUEUE: &[&[Case]] = &[BELL, CHAIN];
+
+/// Those of a congestion control.
+pub(super) const CONTROL: &[&[Case]] = &[BESIDE_OTHERS, ALL_FLOWS];
+
+/// Those in which one flow has the control.
+const BESIDE_OTHERS: &[Case] = cases! { "control", &["flow.new.tcp.cc"];
+    "alone": "RFC 9743 section 5.1.2", [NEW, AGAIN];
+    "loss": "RFC 9743 section 5.1.3", [NEW, AGAIN];
+    "among-itself": "RFC 9743 sections 5.1.1 and 5.1.4", [FAIRNESS, AGAIN];
+    "short": "RFC 9743 section 5.1.5", [NEW_SHORT, LONG];
+    "beside": "RFC 9743 section 5.2.1", [BESIDE, AGAIN];
+    "call": "RFC 9743 section 5.2.2", [CALL, NEW];
+    "queues": "RFC 9743 section 7.1", [BESIDE, AGAIN];
+    "changes": "RFC 9743 section 7.9", [NEW, AGAIN];
+    "order": "RFC 9743 section 7.7", [NEW, AGAIN];
+};
+/// Those in which both flows have it.
+const ALL_FLOWS: &[Case] = cases! { "control", &["flow.new.tcp.cc", "flow.near.tcp.cc"];
+    "rtt": "RFC 9743 section 5.1.4", [FAIRNESS, FAR];
+};

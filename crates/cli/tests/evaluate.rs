@@ -1,0 +1,94 @@
+//! `sojourn evaluate` measures a queue or a congestion control by the cases of RFCs.
+
+mod common;
+
+use common::sojourn;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// The card of these words.
+fn card(words: &[&str], dir: &Path) -> Value {
+    let words = [&["evaluate", "--json", "--quiet"], words].concat();
+    let output = sojourn(&words, dir);
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    serde_json::from_slice(&output.stdout).expect("the card is JSON")
+}
+
+fn mean(cell: &Value, measure: &str) -> f64 {
+    let mean = &cell["measures"][measure]["mean"];
+    mean.as_f64().unwrap_or_else(|| panic!("{measure}: {cell}"))
+}
+
+#[test]
+fn a_card_shows_what_a_queue_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let short = ["--case", "short", "--case", "start", "--seeds", "2"];
+    let of = |queue| card(&[&["--qdisc", queue], &short[..]].concat(), dir);
+    let (fifo, fair) = (of("pfifo limit 1000"), of("fq_codel"));
+    let cells = |card: &Value| card["cells"].as_array().expect("a list").clone();
+    assert_eq!(cells(&fair).len(), 2);
+    // 1000 packets at 10 Mbit/s are 1.2 s; a flow queue has its target of 5 ms.
+    let delay = "queue delay, mean";
+    let (fifo, fair) = (cells(&fifo), cells(&fair));
+    assert!(mean(&fifo[0], delay) > 300.0 && mean(&fair[0], delay) < 20.0);
+    let completion = "completion of 100 kB, mean";
+    assert!(mean(&fifo[0], completion) > 2.0 * mean(&fair[0], completion));
+    let share = "the later flow reaches its share after";
+    assert!((0.5..10.0).contains(&mean(&fair[1], share)));
+    assert!(fair[0]["measures"][delay]["ci95"].is_number());
+    // Again the same.
+    assert_eq!(of("fq_codel")["cells"], Value::from(fair));
+}
+
+#[test]
+fn a_control_is_measured_beside_what_is_in_use() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["--cc", "cubic", "--case", "beside", "--seeds", "3"];
+    let card = card(&words, dir.path());
+    let cells = card["cells"].as_array().expect("a list");
+    assert_eq!(cells.len(), 4);
+    // CUBIC beside CUBIC.
+    let cubic = &cells[0];
+    assert_eq!(cubic["params"]["flow.old.tcp.cc"], "cubic");
+    let ratio = mean(cubic, "new / old");
+    assert!((0.6..1.7).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn the_folder_has_card_and_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    card(
+        &[
+            "--qdisc", "codel", "--case", "ecn", "--seeds", "2", "--out", "out",
+        ],
+        dir,
+    );
+    let text = fs::read_to_string(dir.join("out/card.md")).unwrap();
+    assert!(
+        text.contains("RFC 7567") && text.contains("ecn/report.html"),
+        "{text}"
+    );
+    assert!(dir.join("out/ecn/report.html").is_file());
+    assert!(dir.join("out/card.json").is_file());
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, part) in [
+        (&["--qdisc", "fq_codle"][..], "fq_codel"),
+        (&["--cc", "kubic"], "cubic"),
+        (&["--qdisc", "codel", "--case", "burts"], "burst"),
+        (&["--qdisc", "codel", "--world", "live"], "sim"),
+        (&["--qdisc", "codel", "--seeds", "1"], "2..=1000"),
+    ] {
+        let words = [&["evaluate"], words].concat();
+        let output = sojourn(&words, dir.path());
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
+        assert!(told.contains(part), "{words:?}: {told}");
+    }
+}
