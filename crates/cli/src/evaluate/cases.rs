@@ -24,7 +24,7 @@ macro_rules! cases {
             name: $name,
             source: $source,
             text: include_str!(concat!(
-                "../../../../scenarios/evaluate/", $folder, "/", $name, ".toml"
+                "../../evaluate/", $folder, "/", $name, ".toml"
             )),
             places: $places,
             measures: &[$($measure),*],
