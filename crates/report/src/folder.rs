@@ -4,6 +4,7 @@ use crate::error::ReportError;
 use crate::files::open;
 use crate::files::{SUMMARY, TABLE};
 use crate::kept::lighten;
+use crate::parallel::in_order;
 use crate::stored::{Finished, Stored};
 use crate::summary;
 use crate::table::Table;
@@ -46,16 +47,22 @@ impl Folder {
     ) -> Result<Self, ReportError> {
         let held = summary_of(dir)?;
         let table = Arc::new(open(&dir.join(TABLE), &held.results)?);
-        let runs = held.results.into_iter().enumerate();
-        let runs = runs.map(|(number, mut run)| {
+        let results = &held.results;
+        let make = |number: usize| {
+            let mut run = results[number].clone();
             table.fill(number, &mut run)?;
             lighten(&mut run);
             let stored = Stored::Table(Arc::clone(&table), number);
-            Ok(Finished::stored(run, stored))
-        });
+            Ok::<_, ReportError>(Finished::stored(run, stored))
+        };
+        let mut runs = Vec::with_capacity(results.len());
+        in_order(results.len(), make, |run| {
+            runs.push(run?);
+            Ok::<_, ReportError>(())
+        })?;
         Ok(Self {
             info: held.info,
-            runs: runs.collect::<Result<_, ReportError>>()?,
+            runs,
         })
     }
 }

@@ -1,10 +1,13 @@
 //! Reads the tables of a summary of many runs.
 
 use super::read::{Cell, Found};
-use super::tables::RUN;
+use super::tables::{CHUNK, RUN};
+use crate::error::Damage;
 use crate::json;
+use crate::parallel::in_order;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sojourn_world::RunResult;
 use std::fmt;
@@ -149,23 +152,41 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        for number in 0.. {
-            let Some(row) = list.next_element::<Vec<Value>>()? else {
-                break;
-            };
-            let place = format!("tables.{}.rows.{number}", self.table);
-            let Some((run, values)) = whole(row, self.plan) else {
-                let columns = self.plan.iter().filter(|step| step.has_value).count() + 1;
-                return Err(A::Error::custom(format_args!(
-                    "`{place}` should be a list of {columns} values, `{RUN}` first"
-                )));
-            };
-            match json::read::<Cell>(&values) {
-                Ok(cell) => self.runs.push((run, cell.into())),
-                Err(wrong) => return Err(self.found.refuse(wrong.below(&place).into())),
-            }
+        let mut rows = Vec::new();
+        while let Some(row) = list.next_element::<Box<RawValue>>()? {
+            rows.push(row);
         }
-        Ok(())
+        // What takes long is done on all processors.
+        let (table, plan) = (self.table, self.plan);
+        let make = |chunk: usize| {
+            let start = chunk * CHUNK;
+            let rows = rows[start..].iter().take(CHUNK).enumerate();
+            let runs = rows.map(|(number, row)| {
+                let place = format!("tables.{table}.rows.{}", start + number);
+                run_of(row.get(), plan, &place)
+            });
+            runs.collect::<Result<Placed, Damage>>()
+        };
+        let read = in_order(rows.len().div_ceil(CHUNK), make, |runs| {
+            self.runs.extend(runs?);
+            Ok(())
+        });
+        read.map_err(|damage| self.found.refuse(damage))
+    }
+}
+
+/// The run of a row, with its number; the row is at `place` in the file.
+fn run_of(row: &str, plan: &[Step], place: &str) -> Result<(u64, RunResult), Damage> {
+    let row = serde_json::from_str::<Vec<Value>>(row)?;
+    let Some((run, values)) = whole(row, plan) else {
+        let columns = plan.iter().filter(|step| step.has_value).count() + 1;
+        return Err(Damage::Json(Error::custom(format_args!(
+            "`{place}` should be a list of {columns} values, `{RUN}` first"
+        ))));
+    };
+    match json::read::<Cell>(&values) {
+        Ok(cell) => Ok((run, cell.into())),
+        Err(wrong) => Err(wrong.below(place).into()),
     }
 }
 

@@ -8,8 +8,8 @@ use sojourn_world::RunResult;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Runs whose rows are made at once.
-const CHUNK: usize = 64;
+/// Runs whose rows are made or read at once.
+pub(super) const CHUNK: usize = 64;
 /// The column of a run's number among all, and its path.
 pub(super) const RUN: &str = "run";
 
