@@ -46,7 +46,7 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "text-vpfc.csv",
     ),
     study!(
-        "home-broadband": "study.toml", "home.toml", "live.toml", "window.toml",
+        "home-broadband": "study.toml", "home.toml", "live.toml", "fair.toml", "window.toml",
         "published.csv",
     ),
     study!(
