@@ -104,7 +104,8 @@ impl Difference {
             return Some(0.0);
         }
         // Shares of the variance: fourth powers of small errors would vanish.
-        let (a, b) = ((a / error).powi(4), (b / error).powi(4));
+        let fourth = |share: f64| share * share * share * share;
+        let (a, b) = (fourth(a / error), fourth(b / error));
         let freedom = 1.0 / (a / (n - 1) as f64 + b / (m - 1) as f64);
         // Rounding errors must not take a whole one from an exact number.
         Some(student_t_975((freedom + 1e-9) as usize) * error)

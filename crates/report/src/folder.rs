@@ -12,7 +12,7 @@ use serde_json::de::IoRead;
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a folder holds.
 #[derive(Debug)]
@@ -47,9 +47,14 @@ impl Folder {
     ) -> Result<Self, ReportError> {
         let held = summary_of(dir)?;
         let table = Arc::new(open(&dir.join(TABLE), &held.results)?);
-        let results = &held.results;
+        // Each is taken once: a copy would double what a folder of many runs takes.
+        let results: Vec<_> = held.results.into_iter().map(Some).map(Mutex::new).collect();
         let make = |number: usize| {
-            let mut run = results[number].clone();
+            let taken = results[number]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            let mut run = taken.expect("a run is made once");
             table.fill(number, &mut run)?;
             lighten(&mut run);
             let stored = Stored::Table(Arc::clone(&table), number);

@@ -225,7 +225,7 @@ impl<R: ChunkReader + 'static> Groups<R> {
         let rows = Arc::new(Rows::of(&*self.file.get_row_group(number)?)?);
         let mut recent = recent();
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        if recent.len() > 2 * threads {
+        if recent.len() >= threads {
             recent.pop_front();
         }
         recent.push_back((number, Arc::clone(&rows)));
