@@ -117,8 +117,9 @@ fn slots(study: &Study, runs: &Runs<'_>, world: &WorldName, dir: &Path) -> Vec<S
     });
     let infos: Vec<Option<Arc<ScenarioInfo>>> = infos.collect();
     let slot = |&(setting, place): &(usize, usize)| {
-        let info = infos[setting].as_ref();
-        let info = info.expect("its cells are of this world");
+        let info = infos[setting]
+            .as_ref()
+            .expect("its cells are of this world");
         spool.slot(setting, info, world, place)
     };
     runs.places().iter().map(slot).collect()

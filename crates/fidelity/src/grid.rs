@@ -133,8 +133,9 @@ mod tests {
     #[test]
     fn each_cell_may_have_seeds_of_its_own_number() {
         let names = ["steady/10mbit/50ms/codel/cubic".into()];
-        let grid = Grid::new(5, false, &names).expect("the built-in scenarios are right");
-        let grid = grid.with_seeds(|place| if place.values[4] == "1" { 4 } else { 2 });
+        let grid = Grid::new(5, false, &names)
+            .expect("the built-in scenarios are right")
+            .with_seeds(|place| if place.values[4] == "1" { 4 } else { 2 });
         let seeds = grid.phases[0].cells.iter().map(|cell| cell.seed);
         assert_eq!(seeds.collect::<Vec<_>>(), [1, 2, 3, 4, 1, 2]);
     }

@@ -230,8 +230,10 @@ impl Matrix {
             };
             entries.push((entry, vec![run]));
         }
-        let entries = entries.into_iter();
-        let entries = entries.map(|(entry, runs)| entry.over(&runs)).collect();
+        let entries = entries
+            .into_iter()
+            .map(|(entry, runs)| entry.over(&runs))
+            .collect();
         Self { squares, entries }
     }
 

@@ -228,8 +228,10 @@ impl Difference {
             format!("{:.digits$}", 100.0 * share)
         };
         let sign = if relative > 0.0 { "+" } else { "" };
-        let interval = self.ci95().map(|ci| ci / self.other.mean.abs());
-        let interval = interval.map_or_else(String::new, |ci| format!(" ± {}", percent(ci)));
+        let interval = self
+            .ci95()
+            .map(|ci| ci / self.other.mean.abs())
+            .map_or_else(String::new, |ci| format!(" ± {}", percent(ci)));
         format!("{sign}{}{interval} %", percent(relative))
     }
 }

@@ -176,9 +176,12 @@ fn start(
     file: BridgeFile,
     outside: &Outside,
 ) -> anyhow::Result<Result<Started, u8>> {
-    let control = file.around.control.as_deref();
-    let control = control.map(|path| Control::listen(path, file.around.control_group));
-    let control = control.transpose()?;
+    let control = file
+        .around
+        .control
+        .as_deref()
+        .map(|path| Control::listen(path, file.around.control_group))
+        .transpose()?;
     let metrics = file.around.metrics.map(Metrics::listen).transpose()?;
     let pairs = file.pairs.into_iter().map(Pair::from).collect();
     let notify = Notify::from_environment().context("NOTIFY_SOCKET")?;

@@ -35,8 +35,8 @@ impl Table {
     pub fn show(&self) -> String {
         let room = io::stdout()
             .is_terminal()
-            .then(ratatui::crossterm::terminal::size);
-        let room = room.and_then(Result::ok);
+            .then(ratatui::crossterm::terminal::size)
+            .and_then(Result::ok);
         self.within(room.map_or(usize::MAX, |(columns, _)| usize::from(columns)))
     }
 

@@ -178,8 +178,10 @@ pub fn top(args: &TopArgs, record: Option<&Record<'_>>) -> anyhow::Result<u8> {
     }
     let mut connection = Connection::open(&args.socket)?;
     let first = Sample::read(connection.ask(&args.request())?)?;
-    let recorder = record.map(|record| (record.open)(record.file).map(Recorder::begin));
-    let mut recorder = recorder.transpose().context("--record")?;
+    let mut recorder = record
+        .map(|record| (record.open)(record.file).map(Recorder::begin))
+        .transpose()
+        .context("--record")?;
     if let Some(recorder) = &mut recorder {
         recorder.add(&first).context("--record")?;
     }

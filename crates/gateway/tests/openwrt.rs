@@ -34,8 +34,10 @@ fn a_configuration_of_uci_becomes_the_bridges_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let script = root.join("contrib/openwrt/files/sojourn.init");
     let make = format!("{STUBS}. {}\nwrite_file", script.display());
-    let made = Command::new("sh").args(["-c", &make]).output();
-    let made = made.expect("a shell is there");
+    let made = Command::new("sh")
+        .args(["-c", &make])
+        .output()
+        .expect("a shell is there");
     let complaint = String::from_utf8_lossy(&made.stderr).into_owned();
     assert!(complaint.contains("pair bare"), "{complaint}");
     let dir = tempfile::tempdir().expect("a folder");

@@ -74,8 +74,11 @@ impl Running {
 fn ctl(dir: &Path, words: &str) -> String {
     let mut command = Command::new(PROGRAM);
     command.args(["ctl", "--socket", "control"]);
-    let output = command.args(words.split(' ')).current_dir(dir).output();
-    let output = output.expect("it starts");
+    let output = command
+        .args(words.split(' '))
+        .current_dir(dir)
+        .output()
+        .expect("it starts");
     String::from_utf8([output.stdout, output.stderr].concat()).expect("it says text")
 }
 

@@ -84,8 +84,11 @@ pub struct Ended {
 impl Ended {
     /// From the guard's last line; without one the guard itself was killed.
     fn read(line: &str) -> Self {
-        let fields = line.trim().strip_prefix(ENDED);
-        let mut fields = fields.unwrap_or("0 0 it was killed").splitn(3, ' ');
+        let mut fields = line
+            .trim()
+            .strip_prefix(ENDED)
+            .unwrap_or("0 0 it was killed")
+            .splitn(3, ' ');
         let mut number = || {
             fields
                 .next()

@@ -71,8 +71,13 @@ impl Kernel {
             guest.echo();
         }
         // The first process is this program, whatever hides the folder in which it stands.
-        let arguments = self.machine.roles.task.iter();
-        let arguments = arguments.map(|&word| word.to_owned()).collect();
+        let arguments = self
+            .machine
+            .roles
+            .task
+            .iter()
+            .map(|&word| word.to_owned())
+            .collect();
         let mut job = Job::new("/proc/self/exe", arguments);
         job.output = output;
         if programs {

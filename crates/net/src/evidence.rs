@@ -72,19 +72,23 @@ impl Evidence {
         let made = || -> io::Result<(Shared, Vec<u32>)> {
             let comment = format!("seed {}", self.seed);
             let mut writer = Writer::new(Vec::new(), "sojourn-net", &comment)?;
-            let numbers = cell.network.nodes.iter().map(|node| {
-                writer.interface(&Interface {
-                    name: &node.name,
-                    description: "all packets of its hosts",
-                    link_type: if cell.link_header > 0 {
-                        LinkType::Ethernet
-                    } else {
-                        LinkType::Raw
-                    },
-                    snap_len: 0,
+            let numbers = cell
+                .network
+                .nodes
+                .iter()
+                .map(|node| {
+                    writer.interface(&Interface {
+                        name: &node.name,
+                        description: "all packets of its hosts",
+                        link_type: if cell.link_header > 0 {
+                            LinkType::Ethernet
+                        } else {
+                            LinkType::Raw
+                        },
+                        snap_len: 0,
+                    })
                 })
-            });
-            let numbers = numbers.collect::<io::Result<_>>()?;
+                .collect::<io::Result<_>>()?;
             let recording = Recording { writer, room: most };
             Ok((Arc::new(Mutex::new(recording)), numbers))
         };

@@ -73,8 +73,8 @@ impl<S: Stack> Net<S> {
             seed: Some(seed),
             ..Options::default()
         };
-        let read = Scenario::parse("scenario", scenario, Path::new("."), &options);
-        let read = read.map_err(|problems| NetError::Scenario(problems.to_string()))?;
+        let read = Scenario::parse("scenario", scenario, Path::new("."), &options)
+            .map_err(|problems| NetError::Scenario(problems.to_string()))?;
         let cell = read.cells.into_iter().next();
         let cell = cell.ok_or_else(|| NetError::Scenario("the scenario has no cell".into()))?;
         let run = Run::new(cell)?;

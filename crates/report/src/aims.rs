@@ -305,8 +305,9 @@ impl Want {
         let mut by_mean: Vec<&(&str, Record)> = ranked.iter().collect();
         by_mean.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
         let highest = by_mean[0].0;
-        let best = ranked.iter();
-        let best = best.filter(|(name, record)| record.wins == most || *name == highest);
+        let best = ranked
+            .iter()
+            .filter(|(name, record)| record.wins == most || *name == highest);
         let all: Vec<OverSeeds> = ranked.iter().flat_map(|(_, r)| r.values.clone()).collect();
         Some(Aim {
             name: self.aim,

@@ -348,8 +348,10 @@ fn write_stations(to: &mut Out, radio: &Stations) {
 
 fn read_stations(from: &mut In<'_>) -> Result<Stations, Damage> {
     let (range, sense) = (from.number()?, from.number()?);
-    let places = read_pairs(from)?.into_iter();
-    let places = places.map(|(x, y)| Place { x, y }).collect();
+    let places = read_pairs(from)?
+        .into_iter()
+        .map(|(x, y)| Place { x, y })
+        .collect();
     let hops = from.list(32, |from| {
         Ok(Hop {
             from: from.whole()? as usize,

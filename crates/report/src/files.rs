@@ -42,8 +42,11 @@ impl Pending {
     /// Begins a file that will be at `place`, for whoever writes to it bit by bit.
     pub(crate) fn begin(place: PathBuf) -> Result<(Self, File), ReportError> {
         let pending = Self::new(place)?;
-        let file = pending.file.as_file().try_clone();
-        let file = file.map_err(ReportError::io("write", &pending.place))?;
+        let file = pending
+            .file
+            .as_file()
+            .try_clone()
+            .map_err(ReportError::io("write", &pending.place))?;
         Ok((pending, file))
     }
 
@@ -51,8 +54,10 @@ impl Pending {
         // As any other file: who may read it is the user's choice (umask).
         let everybody = Permissions::from_mode(0o666);
         let dir = place.parent().unwrap_or(Path::new(""));
-        let file = Builder::new().permissions(everybody).tempfile_in(dir);
-        let file = file.map_err(ReportError::io("write", &place))?;
+        let file = Builder::new()
+            .permissions(everybody)
+            .tempfile_in(dir)
+            .map_err(ReportError::io("write", &place))?;
         Ok(Self { file, place })
     }
 

@@ -112,8 +112,10 @@ fn label(
         [] => params_text(params),
         [one] => one.values[run].clone(),
         many => {
-            let parts = many.iter().zip(names);
-            let parts = parts.map(|(part, name)| format!("{name} {}", part.values[run]));
+            let parts = many
+                .iter()
+                .zip(names)
+                .map(|(part, name)| format!("{name} {}", part.values[run]));
             parts.collect::<Vec<_>>().join(" · ")
         }
     }
@@ -151,8 +153,12 @@ const OWN_COLOURS: [(&str, usize); 13] = [
 /// here has it, the next that is free otherwise.
 pub fn colours_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
     let own = |name: &str| {
-        let word = name.split_whitespace().next().unwrap_or_default();
-        let word = word.to_ascii_lowercase().replace('-', "_");
+        let word = name
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+            .replace('-', "_");
         let found = OWN_COLOURS.iter().find(|(queue, _)| *queue == word);
         found.map(|(_, colour)| *colour)
     };

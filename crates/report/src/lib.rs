@@ -124,8 +124,9 @@ fn write_all(
         };
         // Named for whoever looks at what the threads do (`benches/sweep.py`).
         let thread = std::thread::Builder::new().name("table".to_owned());
-        let table = thread.spawn_scoped(scope, table);
-        let table = table.map_err(ReportError::io("write", &dir.join(TABLE)))?;
+        let table = thread
+            .spawn_scoped(scope, table)
+            .map_err(ReportError::io("write", &dir.join(TABLE)))?;
         let rest = || -> Result<_, ReportError> {
             Ok([
                 Pending::text(dir.join(PAGE), &page()?)?,

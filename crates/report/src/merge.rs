@@ -27,8 +27,7 @@ impl Merged {
     /// # Errors
     /// When a table cannot be read any more.
     pub fn whole(&self) -> Result<Vec<RunResult>, ReportError> {
-        let runs = self.runs.iter();
-        let runs = runs.map(|run| Ok(run.whole()?.into_owned()));
+        let runs = self.runs.iter().map(|run| Ok(run.whole()?.into_owned()));
         runs.collect()
     }
 }

@@ -34,8 +34,9 @@ pub(crate) fn in_order<T: Send, E>(
     make: impl Fn(usize) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.min(count);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(count);
     if threads < 2 {
         return (0..count).try_for_each(|index| take(make(index)));
     }

@@ -136,8 +136,10 @@ impl Recording {
     /// When the file system refuses, with the file's name.
     pub fn begin(place: &Path, columns: &[(&str, ColumnType)]) -> Result<Self, ReportError> {
         let (pending, file) = Pending::begin(place.to_owned())?;
-        let schema = columns.iter().map(|(name, kind)| column(name, *kind));
-        let schema = schema.collect::<Result<Vec<_>, _>>()?;
+        let schema = columns
+            .iter()
+            .map(|(name, kind)| column(name, *kind))
+            .collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder("sojourn")
             .with_fields(schema.into_iter().map(Arc::new).collect())
             .build()?;

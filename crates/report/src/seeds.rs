@@ -109,8 +109,9 @@ pub fn repeated(results: &[RunResult]) -> Option<String> {
 
 /// The figures of every cell that was run with more than one seed.
 pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
-    let groups = all_seeds(results).into_iter();
-    let groups = groups.filter(|group| group.len() > 1);
+    let groups = all_seeds(results)
+        .into_iter()
+        .filter(|group| group.len() > 1);
     let cell = groups.map(|group| {
         let all: Vec<_> = group.iter().map(|run| &run.aggregate).collect();
         let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();

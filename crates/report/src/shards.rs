@@ -132,11 +132,13 @@ fn in_order<'a>(
         let mut counts = BTreeMap::new();
         for run in held.runs {
             let world = &run.figures.world;
-            let place = worlds.iter().position(|known| known == world);
-            let place = place.unwrap_or_else(|| {
-                worlds.push(world.clone());
-                worlds.len() - 1
-            });
+            let place = worlds
+                .iter()
+                .position(|known| known == world)
+                .unwrap_or_else(|| {
+                    worlds.push(world.clone());
+                    worlds.len() - 1
+                });
             let count = counts.entry(place).or_insert(0);
             all.push((place, shard.places().nth(*count), run));
             *count += 1;

@@ -58,8 +58,10 @@ pub fn varied(results: &[RunResult]) -> Vec<Varied<'_>> {
     }
     let parts: IndexSet<usize> = part_of.iter().copied().collect();
     let fields_of = |part: usize| {
-        let fields = fields.iter().zip(&part_of);
-        let fields = fields.filter(move |(_, of)| **of == part);
+        let fields = fields
+            .iter()
+            .zip(&part_of)
+            .filter(move |(_, of)| **of == part);
         fields.map(|(field, _)| field).collect::<Vec<_>>()
     };
     let parts = parts.into_iter().map(fields_of);

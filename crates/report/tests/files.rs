@@ -274,8 +274,10 @@ fn damaged_files_are_refused_by_name_and_reason() {
     // The page that says which run a row is of.
     fresh();
     let mut bytes = fs::read(&table).unwrap();
-    let at = bytes.windows(6).position(|window| window == b"queue=");
-    let at = at.expect("its texts stand as they are");
+    let at = bytes
+        .windows(6)
+        .position(|window| window == b"queue=")
+        .expect("its texts stand as they are");
     for byte in &mut bytes[at..at + 6] {
         *byte ^= 0x55;
     }

@@ -59,8 +59,9 @@ fn main() {
     };
     let cell = Cell::new("own AQM", network, vec![bulk], Span::from_secs(20));
     let nobody_stops = &mut |_| ControlFlow::Continue(());
-    let result = Sim.run_with(&cell, nobody_stops, &mut OnTheUplink);
-    let result = result.expect("the cell can be run");
+    let result = Sim
+        .run_with(&cell, nobody_stops, &mut OnTheUplink)
+        .expect("the cell can be run");
     let (_, up) = &result.links[0];
     let (delay, used) = (up.sojourn.mean, up.utilisation.unwrap_or(0.0));
     println!(

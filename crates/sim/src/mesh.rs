@@ -163,10 +163,11 @@ impl Mesh {
             return self.resolve(station, packet, now, mail);
         }
         let ends = self.ends(packet.way);
-        let next = self.aodv(now, mail, |aodv, out| {
-            aodv.submit((station, is_source), (packet, ends), now, out)
-        });
-        let next = next.flatten();
+        let next = self
+            .aodv(now, mail, |aodv, out| {
+                aodv.submit((station, is_source), (packet, ends), now, out)
+            })
+            .flatten();
         next.is_some_and(|next| self.address((station, next), packet, now, mail))
     }
 

@@ -152,8 +152,7 @@ impl Above<'_> {
     fn hop(&mut self, from: u32, to: u32) -> &mut Hop {
         let hops = &mut self.hops[from as usize];
         let (from, to) = (from as usize, to as usize);
-        let place = hops.iter().position(|hop| hop.to == to);
-        let place = place.unwrap_or_else(|| {
+        let place = hops.iter().position(|hop| hop.to == to).unwrap_or_else(|| {
             hops.push(Hop {
                 from,
                 to,

@@ -166,8 +166,11 @@ fn a_video_of_one_rate_with_empty_chunks_plays() {
 #[test]
 fn ten_devices_lose_nothing_and_their_reports_are_fresh() {
     let names: Vec<String> = (0..10).map(|n| format!("device-{n}")).collect();
-    let flows = names.iter().enumerate();
-    let flows = flows.map(|(n, name)| device(name, n as u64)).collect();
+    let flows = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| device(name, n as u64))
+        .collect();
     // Ten times 152 bytes every 8 ms: 1.52 Mbit/s of 2.
     let result = run(&home(2.0, 2.0, 40, flows));
     for name in &names {

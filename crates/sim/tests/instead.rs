@@ -61,8 +61,9 @@ fn plain(cell: &Cell) -> RunResult {
 fn a_control_of_ones_own_decides_as_the_built_in_one() {
     let mut own = EverywhereReno::default();
     let goes_on = &mut |_| ControlFlow::Continue(());
-    let ours = Sim.run_with(&cell(Algorithm::Cubic), goes_on, &mut own);
-    let ours = ours.expect("the cell can be run");
+    let ours = Sim
+        .run_with(&cell(Algorithm::Cubic), goes_on, &mut own)
+        .expect("the cell can be run");
     assert_eq!(ours.digest, plain(&cell(Algorithm::Reno)).digest);
     assert_ne!(ours.digest, plain(&cell(Algorithm::Cubic)).digest);
     // Both ends of one connection, and of three; none of the probe.

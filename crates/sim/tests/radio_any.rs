@@ -208,10 +208,11 @@ impl Tap for Eye {
 fn watch(cell: &Cell) -> (RunResult, Vec<Seen>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let nodes = 0..cell.network.nodes.len();
-    let points = nodes.flat_map(|n| [TapPoint::Node(n), TapPoint::Offered(n), TapPoint::Air(n)]);
-    let points = points.map(|point| -> (TapPoint, Box<dyn Tap>) {
-        (point, Box::new(Eye(point, Arc::clone(&seen))))
-    });
+    let points = nodes
+        .flat_map(|n| [TapPoint::Node(n), TapPoint::Offered(n), TapPoint::Air(n)])
+        .map(|point| -> (TapPoint, Box<dyn Tap>) {
+            (point, Box::new(Eye(point, Arc::clone(&seen))))
+        });
     let taps = Taps {
         points: points.collect(),
         snap_len: 160,

@@ -91,8 +91,13 @@ fn queues(view: &View, height: usize, lines: &mut Vec<Line<'static>>) {
     lines.push(bold(row([
         "", "rate", "pkt/s", "delay", "high", "backlog", "drops/s", "marks/s", "sp/bk",
     ])));
-    let ways = view.pair().ways().into_iter().flatten().enumerate();
-    let ways = ways.filter(|(_, (name, _))| view.sides.has(name));
+    let ways = view
+        .pair()
+        .ways()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter(|(_, (name, _))| view.sides.has(name));
     let ways: Vec<_> = ways.collect();
     let unmatched = ways.iter().filter(|(_, (_, way))| way.unmatched.is_some());
     // Title, heads, key line, flows; and two lines of each direction.
@@ -272,8 +277,12 @@ impl Columns {
 }
 
 fn flows_head(view: &View, width: usize, count: usize) -> Line<'static> {
-    let ways = view.pair().ways().into_iter().flatten();
-    let ways = ways.filter(|(name, _)| view.sides.has(name));
+    let ways = view
+        .pair()
+        .ways()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| view.sides.has(name));
     let known: u64 = ways.map(|(_, way)| way.flows_known).sum();
     let name = format!("flows by {}: {count} of {known}", view.order.word());
     let cells = ["", "", "rate", "delay", "high", "drops/s", "marks/s", &name];
@@ -283,8 +292,12 @@ fn flows_head(view: &View, width: usize, count: usize) -> Line<'static> {
 /// A line for each flow, in order.
 fn flows(view: &View, width: usize) -> Vec<String> {
     let columns = Columns::of(view, width);
-    let ways = view.pair().ways().into_iter().flatten();
-    let ways = ways.filter(|(name, _)| view.sides.has(name));
+    let ways = view
+        .pair()
+        .ways()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| view.sides.has(name));
     let flows = ways.flat_map(|(name, way)| way.flows.iter().map(move |flow| (name, flow)));
     let mut flows: Vec<(&str, &Flow)> = flows.collect();
     let measure = |flow: &Flow| match view.order {

@@ -189,8 +189,10 @@ impl Recorder {
         let seconds = last.as_ref().map_or(0.0, |last| sample.time - last.time);
         let time = (sample.time * 1e6) as i64;
         for pair in &sample.pairs {
-            let before = last.as_ref().filter(|_| seconds > 0.0);
-            let before = before.and_then(|last| last.pair(&pair.name)?.ways());
+            let before = last
+                .as_ref()
+                .filter(|_| seconds > 0.0)
+                .and_then(|last| last.pair(&pair.name)?.ways());
             for (side, (direction, way)) in pair.ways().into_iter().flatten().enumerate() {
                 let old = before.map(|ways| (ways[side].1, seconds));
                 let at = [Field::Time(time), Field::Text(&pair.name)];

@@ -82,8 +82,13 @@ fn svg(run: &RunResult, stations: &Stations) -> String {
             stations.range * scale.factor
         );
     }
-    let most = stations.hops.iter().map(|hop| hop.packets).max();
-    let most = most.unwrap_or(0).max(1) as f64;
+    let most = stations
+        .hops
+        .iter()
+        .map(|hop| hop.packets)
+        .max()
+        .unwrap_or(0)
+        .max(1) as f64;
     for hop in &stations.hops {
         let _ = write!(out, "{}", arrow(&scale, stations, hop, most, &name));
     }

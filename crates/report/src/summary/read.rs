@@ -28,8 +28,9 @@ pub(crate) struct Summary {
 pub(crate) fn read<'de>(from: impl serde_json::de::Read<'de>) -> Result<Summary, Damage> {
     let mut found = Found::default();
     let mut reader = serde_json::Deserializer::new(from);
-    let walked = reader.deserialize_map(Walked(&mut found));
-    let walked = walked.and_then(|()| reader.end());
+    let walked = reader
+        .deserialize_map(Walked(&mut found))
+        .and_then(|()| reader.end());
     if let Some(damage) = found.damage {
         return Err(damage);
     }

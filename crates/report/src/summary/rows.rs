@@ -115,8 +115,11 @@ fn plan(paths: &[Vec<String>], empty: &[usize]) -> Vec<Step> {
         let Some((key, objects)) = path.split_last() else {
             continue;
         };
-        let same = around.iter().zip(objects).take_while(|(a, b)| a == b);
-        let same = same.count();
+        let same = around
+            .iter()
+            .zip(objects)
+            .take_while(|(a, b)| a == b)
+            .count();
         steps.push(Step {
             ends: around.len() - same,
             begins: objects[same..].to_vec(),

@@ -170,9 +170,10 @@ impl<R: ChunkReader + 'static> Groups<R> {
         }
         for group in 0..file.num_row_groups() {
             let number = group;
-            let names = file.get_row_group(group);
-            let names = names.and_then(|group| Names::of(&*group));
-            let names = names.map_err(|error| Damage::Group { number, error })?;
+            let names = file
+                .get_row_group(group)
+                .and_then(|group| Names::of(&*group))
+                .map_err(|error| Damage::Group { number, error })?;
             let mut first = 0;
             while first < names.seed.len() {
                 let (run, end) = names.run(first)?;
@@ -204,8 +205,9 @@ impl<R: ChunkReader + 'static> Groups<R> {
         let (_, stretches) = &self.runs[number];
         for Stretch { group, rows } in stretches {
             let number = *group;
-            let read = self.group(number);
-            let read = read.map_err(|error| Damage::Group { number, error })?;
+            let read = self
+                .group(number)
+                .map_err(|error| Damage::Group { number, error })?;
             let mut start = rows.start;
             while start < rows.end {
                 let block = read.block(start..rows.end);
@@ -465,8 +467,11 @@ fn push(list: &mut Vec<Series>, kind: Kind, block: &Block<'_>) -> Result<(), Dam
             name: block.name.to_owned(),
         });
     }
-    let points = block.t.iter().zip(block.value);
-    let points = points.map(|(&t, &value)| Point { t, value });
+    let points = block
+        .t
+        .iter()
+        .zip(block.value)
+        .map(|(&t, &value)| Point { t, value });
     // Rows of a series follow each other, so it is nearly always the last one.
     if let Some(series) = list.iter_mut().rev().find(|s| s.metric == metric) {
         series.points.extend(points);
@@ -484,8 +489,9 @@ fn push(list: &mut Vec<Series>, kind: Kind, block: &Block<'_>) -> Result<(), Dam
 pub(crate) fn unit_of(kind: Kind, metric: &str, word: &str) -> Result<Unit, Damage> {
     // Of those in the list, because two units are written alike; else a queue's own variable.
     let known = series(kind).find(|figure| figure.metric == metric);
-    let unit = known.map(|figure| figure.unit);
-    let unit = unit.or_else(|| Unit::of_name(word));
+    let unit = known
+        .map(|figure| figure.unit)
+        .or_else(|| Unit::of_name(word));
     unit.ok_or_else(|| Damage::NoUnit {
         unit: word.to_owned(),
         metric: metric.to_owned(),

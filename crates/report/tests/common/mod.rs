@@ -323,8 +323,8 @@ fn reports(dice: &mut Dice) -> Vec<Measured> {
             .find(|m| m.measure().gathering == gathering)
     };
     let sum = first(Gathering::Sum).map(|metric| (metric, Amount::Sum(3.0)));
-    let sample = first(Gathering::Sample);
-    let sample = sample.map(|metric| (metric, Amount::Spread(spread(5.0, 1.0, dice))));
+    let sample =
+        first(Gathering::Sample).map(|metric| (metric, Amount::Spread(spread(5.0, 1.0, dice))));
     let mut list: Vec<_> = [sum, sample].into_iter().flatten().collect();
     list.sort_by_key(|(metric, _)| Metric::ALL.into_iter().position(|m| m == *metric));
     list.into_iter()

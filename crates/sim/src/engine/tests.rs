@@ -125,8 +125,9 @@ fn a_run_in_pieces_is_the_same_run() {
     use sojourn_world::{Taps, World as _};
     let cell = cell(3);
     let mut go_on = |_| ControlFlow::Continue(());
-    let whole = crate::Sim.run(&cell, Taps::default(), &mut go_on);
-    let whole = whole.expect("the cell can be run");
+    let whole = crate::Sim
+        .run(&cell, Taps::default(), &mut go_on)
+        .expect("the cell can be run");
     let mut run = crate::Run::new(cell).expect("the cell can be run");
     let mut until = Time::ZERO;
     let mut last = run.so_far();

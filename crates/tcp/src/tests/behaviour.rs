@@ -85,8 +85,12 @@ fn quick_acks_come_first_then_delayed_ones() {
 
 /// Which of A's data segments were pushed, counted from 1.
 fn pushed(pair: &Pair) -> Vec<usize> {
-    let data = pair.log.iter().flatten().filter(|(_, from, ..)| *from == A);
-    let data = data.filter(|(.., sent, _)| sent.segment.payload > 0);
+    let data = pair
+        .log
+        .iter()
+        .flatten()
+        .filter(|(_, from, ..)| *from == A)
+        .filter(|(.., sent, _)| sent.segment.payload > 0);
     data.enumerate()
         .filter(|(_, (.., sent, _))| sent.segment.flags.has(Flags::PSH))
         .map(|(number, _)| number + 1)
