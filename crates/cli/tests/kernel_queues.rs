@@ -213,6 +213,9 @@ fn dualpi2_is_the_kernels_where_it_has_one() {
         "dumbbell.down.qdisc=dualpi2 any_ect target 10ms limit 200",
         "--set",
         "flow.download.tcp={ cc = \"dctcp\", ecn = true }",
+        // Flows of one kernel agree about ECN.
+        "--set",
+        "flow.upload.tcp.ecn=true",
     ];
     let output = run(dir.path(), 3, &more).output().unwrap();
     if !output.status.success() {
