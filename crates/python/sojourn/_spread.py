@@ -49,8 +49,7 @@ def _task(sweep: Sweep, numbers: list[int]) -> list[Answer]:
 
     def one(number: int) -> Answer:
         try:
-            run, own = _read(sweep), ([], [], [], [])
-            result = _native.run(run, [number], own, 1, sweep.series, None)
+            result = _native.run(_read(sweep), [number], ([], [], [], []), 1, sweep.series, None)
         except RunError as error:
             return str(error)
         return result.pack(), result.notes
