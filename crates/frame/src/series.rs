@@ -30,14 +30,8 @@ pub fn distributions<'a, E>(
     whole: impl Fn(usize) -> Result<Cow<'a, RunResult>, E>,
     metric: Option<&str>,
 ) -> Result<Frame, E> {
-    let mut points = Points::default();
-    let mut rows = Vec::new();
-    for number in 0..results.len() {
-        let before = points.values.len();
-        points.add_distributions(&*whole(number)?, metric);
-        rows.push(points.values.len() - before);
-    }
-    let mut frame = points.frame(results, &rows);
+    let add = |points: &mut Points, run: &RunResult| points.add_distributions(run, metric);
+    let (points, mut frame) = of_each(results, whole, add)?;
     let meaning = "Share of the samples that are at or below the value.";
     frame.push("share", "", meaning, Values::Number(points.times));
     frame.push("value", "", "In the unit.", Values::Number(points.values));
@@ -54,19 +48,30 @@ pub fn series<'a, E>(
     whole: impl Fn(usize) -> Result<Cow<'a, RunResult>, E>,
     metric: Option<&str>,
 ) -> Result<Frame, E> {
-    let mut points = Points::default();
-    let mut rows = Vec::new();
-    for number in 0..results.len() {
-        let before = points.times.len();
-        points.add(&*whole(number)?, metric);
-        rows.push(points.times.len() - before);
-    }
-    let mut frame = points.frame(results, &rows);
+    let add = |points: &mut Points, run: &RunResult| points.add(run, metric);
+    let (points, mut frame) = of_each(results, whole, add)?;
     let meaning = "Since the start of the run: the end of the interval.";
     frame.push("t_s", "s", meaning, Values::Number(points.times));
     let meaning = "Nothing where the interval has no sample.";
     frame.push("value", "", meaning, Values::Number(points.values));
     Ok(frame)
+}
+
+/// What `add` takes of each run, and a frame that says whose points they are.
+fn of_each<'a, E>(
+    results: &'a [RunResult],
+    whole: impl Fn(usize) -> Result<Cow<'a, RunResult>, E>,
+    add: impl Fn(&mut Points, &RunResult),
+) -> Result<(Points, Frame), E> {
+    let mut points = Points::default();
+    let mut rows = Vec::new();
+    for number in 0..results.len() {
+        let before = points.values.len();
+        add(&mut points, &*whole(number)?);
+        rows.push(points.values.len() - before);
+    }
+    let frame = points.frame(results, &rows);
+    Ok((points, frame))
 }
 
 /// The columns of points, a row for each.
