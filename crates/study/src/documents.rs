@@ -2,7 +2,7 @@
 
 use crate::Study;
 use crate::claims::{Cells, Evaluator};
-use crate::status::Status;
+use crate::status::{Status, tally};
 use crate::study::{Claim, Expected};
 use indexmap::{IndexMap, IndexSet};
 use sojourn_scenario::Options;
@@ -47,7 +47,11 @@ fn claims(study: &Study) -> String {
     for claim in &study.claims {
         let statement = claim.statement.replace('|', "\\|");
         let published = claim.published.replace('|', "\\|");
-        let mut cells = vec![claim.id.clone(), statement, published];
+        let id = match claim.own {
+            true => format!("{} (ours)", claim.id),
+            false => claim.id.clone(),
+        };
+        let mut cells = vec![id, statement, published];
         cells.extend(
             worlds
                 .iter()
@@ -104,17 +108,10 @@ fn recorded(study: &Study, claim: &Claim, world: &WorldName) -> (Status, String)
 fn headline(study: &Study) -> String {
     let line = |(world, title): &(WorldName, &str)| {
         let all = study.claims.iter();
-        let all: Vec<Status> = all.map(|claim| recorded(study, claim, world).0).collect();
-        let count = |status: Status| all.iter().filter(|it| **it == status).count();
-        let shown = [
-            Status::Published,
-            Status::Reference,
-            Status::Model,
-            Status::Open,
-            Status::NotJudged,
-        ];
-        let counts = shown.map(|status| format!("{} {}", count(status), status.title()));
-        format!("- {title}, {} claims: {}", all.len(), counts.join(", "))
+        let all: Vec<(Status, bool)> = all
+            .map(|claim| (recorded(study, claim, world).0, claim.own))
+            .collect();
+        format!("- {title}, {}", tally(&all))
     };
     let worlds = worlds(study).into_iter();
     worlds.map(line).collect::<Vec<_>>().join("\n")

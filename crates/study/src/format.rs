@@ -233,6 +233,12 @@ pub(crate) const CLAIM: Table = Table {
         must("statement", Form::Text, "What was found, in words."),
         must("published", Form::Text, "The published values, in words."),
         may(
+            "own",
+            Form::Flag,
+            "Whether it is no statement of the source but one of ours, which is counted apart. \
+                Default: false.",
+        ),
+        may(
             "seeds",
             Form::Count,
             "The least number of seeds that it can be judged with. Default 1; 3 where a check \

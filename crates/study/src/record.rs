@@ -71,6 +71,7 @@ pub(crate) fn claim_json(judged: &Judged<'_>) -> Value {
         "id": judged.claim.id,
         "statement": judged.claim.statement,
         "published": judged.claim.published,
+        "own": judged.claim.own,
         "seeds": judged.claim.seeds,
         "ours": decisive.ours,
         "interval": decisive.interval().map(|(low, high)| [low, high]),

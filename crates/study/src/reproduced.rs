@@ -2,7 +2,7 @@
 
 use crate::draw::Chart;
 use crate::judge::{Judged, Verdict};
-use crate::status::Status;
+use crate::status::{Status, tally};
 use crate::study::{Outcomes, Study};
 use crate::table::Table;
 use sojourn_report::{Finished, ReportError, Rest};
@@ -86,20 +86,14 @@ impl<'a> Reproduced<'a> {
 
     /// How a world's claims came out, in a line without its end.
     pub fn headline(&self, world: &WorldName) -> String {
-        let shown = [
-            Status::Published,
-            Status::Reference,
-            Status::Model,
-            Status::Open,
-            Status::NotJudged,
-        ];
-        let counts =
-            shown.map(|status| format!("{} {}", self.count(world, status), status.title()));
+        let found = self.claims.iter();
+        let found = found.filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
+        let counts = tally(&found.collect::<Vec<_>>());
         let worse = match self.verdicts(world).filter(|it| it.is_worse).count() {
             0 => String::new(),
             worse => format!("; worse than recorded: {worse}"),
         };
-        format!("{} claims: {}{worse}", self.claims.len(), counts.join(", "))
+        format!("{counts}{worse}")
     }
 
     /// Whether a claim came out worse than the study records of it, in any world.

@@ -31,3 +31,47 @@ impl Status {
         }
     }
 }
+
+/// How many of a world's claims came out how, in a line: the source's own statements, then what is
+/// claimed here beside them. `claims` are verdicts, and whether the claim is [`Claim::own`].
+///
+/// [`Claim::own`]: crate::study::Claim::own
+pub(crate) fn tally(claims: &[(Status, bool)]) -> String {
+    const SHOWN: [Status; 5] = [
+        Status::Published,
+        Status::Reference,
+        Status::Model,
+        Status::Open,
+        Status::NotJudged,
+    ];
+    let of = |status, own| claims.iter().filter(|it| **it == (status, own)).count();
+    let counts = |own, all: bool| {
+        let shown = SHOWN.map(|status| (of(status, own), status.title()));
+        let shown = shown.into_iter().filter(|(count, _)| all || *count > 0);
+        let shown = shown.map(|(count, title)| format!("{count} {title}"));
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    let own = claims.iter().filter(|(_, own)| *own).count();
+    let published = format!("{} claims: {}", claims.len() - own, counts(false, true));
+    match own {
+        0 => published,
+        _ => format!("{published}; {own} of ours: {}", counts(true, false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Status, tally};
+
+    #[test]
+    fn claims_of_ours_are_counted_beside_the_statements_of_the_source() {
+        let two = [(Status::Published, false), (Status::Open, false)];
+        let told = "2 claims: 1 as published, 0 as an independent reference, not as published, \
+                    0 our model's fault, 1 open, 0 not judged";
+        assert_eq!(tally(&two), told);
+        let [one, other] = two;
+        let more = [one, (Status::Open, true), other, (Status::Published, true)];
+        let told = format!("{told}; 2 of ours: 1 as published, 1 open");
+        assert_eq!(tally(&more), told);
+    }
+}

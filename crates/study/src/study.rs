@@ -122,6 +122,8 @@ pub struct Claim {
     pub statement: String,
     /// The published values, in words.
     pub published: String,
+    /// Whether it is not a statement of the source, but one of ours beside them.
+    pub own: bool,
     /// The least number of seeds that it can be judged with.
     pub seeds: usize,
     /// The worlds that it can be judged in; empty: all.

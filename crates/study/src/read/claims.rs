@@ -31,6 +31,7 @@ impl Reader {
         let id = fields.field("id", &mut self.problems);
         let statement = fields.field("statement", &mut self.problems);
         let published = fields.field("published", &mut self.problems);
+        let own: Option<Option<bool>> = fields.field("own", &mut self.problems);
         let seeds: Option<Option<u32>> = fields.field("seeds", &mut self.problems);
         let worlds = fields.field("world", &mut self.problems);
         let worlds = self.worlds_of(worlds?, &join(path, "world"))?;
@@ -47,6 +48,7 @@ impl Reader {
         }
         let seeds = self.least_seeds(seeds?, node, &join(claim, "seeds"), &expected)?;
         Some(Claim {
+            own: own?.unwrap_or(false),
             seeds,
             worlds,
             id: id?,
