@@ -111,7 +111,11 @@ fn headline(study: &Study) -> String {
         let all: Vec<(Status, bool)> = all
             .map(|claim| (recorded(study, claim, world).0, claim.own))
             .collect();
-        format!("- {title}, {}", tally(&all))
+        let counts = tally(&all).into_iter();
+        counts
+            .map(|it| format!("- {title}, {it}"))
+            .collect::<Vec<_>>()
+            .join("\n")
     };
     let worlds = worlds(study).into_iter();
     worlds.map(line).collect::<Vec<_>>().join("\n")

@@ -88,7 +88,7 @@ impl<'a> Reproduced<'a> {
     pub fn headline(&self, world: &WorldName) -> String {
         let found = self.claims.iter();
         let found = found.filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
-        let counts = tally(&found.collect::<Vec<_>>());
+        let counts = tally(&found.collect::<Vec<_>>()).join("; ");
         let worse = match self.verdicts(world).filter(|it| it.is_worse).count() {
             0 => String::new(),
             worse => format!("; worse than recorded: {worse}"),

@@ -32,11 +32,12 @@ impl Status {
     }
 }
 
-/// How many of a world's claims came out how, in a line: the source's own statements, then what is
-/// claimed here beside them. `claims` are verdicts, and whether the claim is [`Claim::own`].
+/// How many of a world's claims came out how: the source's own statements, then, if there are any,
+/// what is claimed here beside them. `claims` are verdicts, and whether the claim is
+/// [`Claim::own`].
 ///
 /// [`Claim::own`]: crate::study::Claim::own
-pub(crate) fn tally(claims: &[(Status, bool)]) -> String {
+pub(crate) fn tally(claims: &[(Status, bool)]) -> Vec<String> {
     const SHOWN: [Status; 5] = [
         Status::Published,
         Status::Reference,
@@ -54,8 +55,8 @@ pub(crate) fn tally(claims: &[(Status, bool)]) -> String {
     let own = claims.iter().filter(|(_, own)| *own).count();
     let published = format!("{} claims: {}", claims.len() - own, counts(false, true));
     match own {
-        0 => published,
-        _ => format!("{published}; {own} of ours: {}", counts(true, false)),
+        0 => vec![published],
+        _ => vec![published, format!("{own} of ours: {}", counts(true, false))],
     }
 }
 
@@ -68,10 +69,9 @@ mod tests {
         let two = [(Status::Published, false), (Status::Open, false)];
         let told = "2 claims: 1 as published, 0 as an independent reference, not as published, \
                     0 our model's fault, 1 open, 0 not judged";
-        assert_eq!(tally(&two), told);
+        assert_eq!(tally(&two), [told]);
         let [one, other] = two;
         let more = [one, (Status::Open, true), other, (Status::Published, true)];
-        let told = format!("{told}; 2 of ours: 1 as published, 1 open");
-        assert_eq!(tally(&more), told);
+        assert_eq!(tally(&more), [told, "2 of ours: 1 as published, 1 open"]);
     }
 }
