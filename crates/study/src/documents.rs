@@ -47,9 +47,10 @@ fn claims(study: &Study) -> String {
     for claim in &study.claims {
         let statement = claim.statement.replace('|', "\\|");
         let published = claim.published.replace('|', "\\|");
-        let id = match claim.own {
-            true => format!("{} (ours)", claim.id),
-            false => claim.id.clone(),
+        let id = if claim.own {
+            format!("{} (ours)", claim.id)
+        } else {
+            claim.id.clone()
         };
         let mut cells = vec![id, statement, published];
         cells.extend(
