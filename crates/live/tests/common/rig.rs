@@ -7,6 +7,7 @@
 // The kernel's control messages are read unaligned.
 #![allow(clippy::cast_ptr_alignment)]
 
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use sojourn_live::Live;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -387,6 +388,14 @@ pub fn exchange(link: &Link) -> [usize; 4] {
     [up, back, left.count(is_ours), right.count(is_ours)]
 }
 
+/// Keeps this thread on the processor it runs on. The kernel has a queue for each processor, and one
+/// that is busy falls behind: frames of a thread that moves overtake each other there.
+fn stay_on_a_processor() {
+    let mut here = CpuSet::new();
+    here.set(sched_getcpu());
+    sched_setaffinity(None, &here).expect("it may stay where it is");
+}
+
 /// Sends numbered frames up through a link while `work` runs, which sees how many are on their way
 /// so far; five thousand a second where the machine is quiet. Returns how many, and the numbers
 /// that arrived, in their order.
@@ -395,6 +404,7 @@ pub fn numbered(link: &Link, work: impl FnOnce(&AtomicU32)) -> (u32, Vec<u32>) {
     let (done, sent) = (AtomicBool::new(false), AtomicU32::new(0));
     thread::scope(|scope| {
         let sender = scope.spawn(|| {
+            stay_on_a_processor();
             while !done.load(Ordering::Relaxed) {
                 let number = sent.load(Ordering::Relaxed);
                 let payload = [&number.to_be_bytes()[..], &[0; 50]].concat();
