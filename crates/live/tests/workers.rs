@@ -5,7 +5,7 @@
 mod common;
 
 use common::flood::{FIRST, flood, jain};
-use common::{Link, Raw, frame, measured, plain};
+use common::{Link, Raw, frame, measured, plain, stay_on_a_processor};
 use sojourn_bridge::{
     Bridge, BridgeConfig, CapturePoint, FlowTable, NoObserver, PortChoice, RemoteError, Side,
     Snapshot, probe,
@@ -86,6 +86,7 @@ fn what_has_no_ports_stays_in_order() {
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
     let ours = |got: &[u8]| got[12..14] == [0x88, 0xb5];
     link.bridged(two("pfifo"), || {
+        stay_on_a_processor();
         for number in 0..500_u32 {
             left.send(&frame(
                 0x88b5,

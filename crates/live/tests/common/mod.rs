@@ -11,7 +11,7 @@ mod taken;
 
 pub use rig::{
     Link, Net, OURS, Raw, StopOnDrop, available, exchange, frame, is_ours, measured, scheduled,
-    undisturbed,
+    stay_on_a_processor, undisturbed,
 };
 pub use stamped::Stamped;
 pub use tags::tag_what_leaves;

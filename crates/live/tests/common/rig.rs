@@ -390,7 +390,7 @@ pub fn exchange(link: &Link) -> [usize; 4] {
 
 /// Keeps this thread on the processor it runs on. The kernel has a queue for each processor, and one
 /// that is busy falls behind: frames of a thread that moves overtake each other there.
-fn stay_on_a_processor() {
+pub fn stay_on_a_processor() {
     let mut here = CpuSet::new();
     here.set(sched_getcpu());
     sched_setaffinity(None, &here).expect("it may stay where it is");
