@@ -18,6 +18,7 @@ mod out;
 mod overrides;
 mod pcap;
 mod progress;
+mod python;
 mod qdisc;
 mod report;
 mod reproduce;
@@ -58,6 +59,7 @@ enum Command {
     Run(run::RunArgs),
     Check(check::CheckArgs),
     Report(report::ReportArgs),
+    Figures(python::FiguresArgs),
     Merge(merge::MergeArgs),
     Reproduce(reproduce::ReproduceArgs),
     Fidelity(fidelity::FidelityArgs),
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
+        Command::Figures(args) => python::figures(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),

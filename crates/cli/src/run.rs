@@ -5,6 +5,7 @@ use crate::kernel::KernelChoice;
 use crate::out::check_out;
 use crate::pcap::{Captures, Capturing};
 use crate::progress::Bar;
+use crate::python;
 use crate::shard::Shard;
 use crate::verify;
 use crate::worlds::{self, Row, Setup, WORLDS};
@@ -44,7 +45,7 @@ input is wrong (nothing is run or written), 130 after Ctrl-C (what --out keeps o
 is there for --resume).")]
 pub(crate) struct RunArgs {
     /// The scenario file
-    file: PathBuf,
+    pub(crate) file: PathBuf,
 
     /// Simulated, or on real packets in network namespaces: in real time, or in a guest's virtual;
     /// several side by side
@@ -62,7 +63,7 @@ pub(crate) struct RunArgs {
     verify: bool,
 
     #[command(flatten)]
-    overrides: Overrides,
+    pub(crate) overrides: Overrides,
 
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
@@ -257,6 +258,9 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    if let Some(ended) = python::run(args) {
+        return ended;
+    }
     let Scenario {
         mut info,
         mut cells,

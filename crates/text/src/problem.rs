@@ -424,6 +424,10 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 /// As [`suggestion`], with what is known of a word that others use.
 pub fn from_elsewhere(word: &str, candidates: &[&str]) -> String {
     let word = word.trim().trim_start_matches("tcp_");
+    if word.starts_with("python:") {
+        return "classes of Python are for `sojourn run` and the package `sojourn` of Python"
+            .into();
+    }
     let known = ELSEWHERE
         .iter()
         .find(|(theirs, ours, _)| theirs.eq_ignore_ascii_case(word) && candidates.contains(ours));

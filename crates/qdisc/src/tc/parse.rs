@@ -132,6 +132,11 @@ pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> Sp
         let what = "`netem` is not a queue here: every link does what it does".to_string();
         return error(text, name.at(), what).want(netem::translated(&words));
     }
+    if word.starts_with("python:") {
+        let what = format!("`{word}` is a class of Python, which nothing here can load");
+        return error(text, name.at(), what)
+            .want("`sojourn run` and the package `sojourn` of Python can".to_string());
+    }
     if let Some(&there) = ELSEWHERE.iter().find(|&&known| known == word) {
         return error(text, name.at(), format!("`{there}` is not in Sojourn yet"))
             .want(format!("there are {}", names()));

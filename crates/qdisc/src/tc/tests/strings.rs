@@ -263,6 +263,12 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "wondershaper",
     ),
     (
+        "python:own.py:OneOfN n=5",
+        "`python:own.py:OneOfN` is a class of Python, which nothing here can load; \
+             `sojourn run` and the package `sojourn` of Python can",
+        "python:own.py:OneOfN",
+    ),
+    (
         "steer util 95% ceiling 94% over gsp",
         "`ceiling` is below `util`, which is 95 %; it can be 95 to 100 %",
         "94%",

@@ -1,0 +1,184 @@
+//! What the package for Python does for this program: `sojourn figures`, and runs of scenarios that
+//! name classes of Python (`python:FILE:CLASS`).
+
+use crate::run::RunArgs;
+use crate::{INTERRUPTED, WrongInput};
+use anyhow::Context as _;
+use clap::Args;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The variable of the environment that names the interpreter.
+const VARIABLE: &str = "SOJOURN_PYTHON";
+
+/// Draw the figures of results, ready for print
+///
+/// White, as wide as a column of a paper, with the fonts in the file. What is drawn is a list, or
+/// without one a figure of each kind that the results have something for. The package `sojourn` of
+/// Python draws them, with matplotlib: `pip install 'sojourn[plot]'`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn run scenarios/demo.toml --out out/sim
+  sojourn figures out/sim                      PDF files beside the results
+  sojourn figures out/sim --svg --out figures
+  sojourn figures out/sim out/live --list figures.toml --pgf
+
+SOJOURN_PYTHON names the interpreter that has the package; without it `python3` is asked.
+
+Exit status: 0 when all are drawn, 2 when the input is wrong or the package is missing.")]
+pub(crate) struct FiguresArgs {
+    /// Folders of results
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+
+    /// What to draw, in TOML: tables [[figure]] with `name` and `kind` (cdf, box, series,
+    /// tradeoff, heatmap or winners)
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
+
+    /// Write into this folder [default: the first DIR]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Write SVG
+    #[arg(long)]
+    svg: bool,
+
+    /// Write PDF; the default
+    #[arg(long)]
+    pdf: bool,
+
+    /// Write PGF, for LaTeX
+    #[arg(long)]
+    pgf: bool,
+}
+
+pub(crate) fn figures(args: &FiguresArgs) -> anyhow::Result<u8> {
+    let options = [("--list", &args.list), ("--out", &args.out)];
+    let given = options.iter().filter_map(|(name, path)| {
+        let path = path.as_ref()?;
+        Some([OsString::from(name), path.into()])
+    });
+    let formats = [
+        ("--svg", args.svg),
+        ("--pdf", args.pdf),
+        ("--pgf", args.pgf),
+    ];
+    let formats = formats.iter().filter(|(_, wanted)| *wanted);
+    let mut words = vec![OsString::from("figures")];
+    words.extend(given.flatten());
+    words.extend(formats.map(|(name, _)| name.into()));
+    words.push("--".into());
+    words.extend(args.dirs.iter().map(Into::into));
+    package("`sojourn figures`", "sojourn[plot]", &words)
+}
+
+/// Runs a scenario that names classes of Python by the package, which takes the same words where
+/// it has the option; none if this one names none.
+pub(crate) fn run(args: &RunArgs) -> Option<anyhow::Result<u8>> {
+    // Whoever reads the scenario says what is wrong with a file that cannot be read.
+    let text = std::fs::read_to_string(&args.file).unwrap_or_default();
+    let given = args.overrides.sets.iter().chain(&args.overrides.sweeps);
+    let name = text
+        .lines()
+        .find_map(named_in_a_line)
+        .or_else(|| given.filter_map(|one| one.split_once('=')).find_map(named))?;
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    Some(package(&format!("`{name}`"), "sojourn", &words))
+}
+
+/// The class that a line of a scenario names.
+fn named_in_a_line(line: &str) -> Option<&str> {
+    let quoted = |quote| {
+        let (_, after) = line.split_once(&format!("{quote}python:"))?;
+        let inside = after.split(quote).next()?;
+        let start = line.len() - after.len() - "python:".len();
+        Some(&line[start..start + "python:".len() + inside.len()])
+    };
+    let is_remark = line.trim_start().starts_with('#');
+    if is_remark {
+        return None;
+    }
+    quoted('"').or_else(|| quoted('\''))
+}
+
+/// The class that a value of `--set` or `--sweep` names.
+fn named<'a>((_, value): (&str, &'a str)) -> Option<&'a str> {
+    let values = value.trim().trim_matches(['[', ']']).split(',');
+    let mut values = values.map(|one| one.trim().trim_matches(['"', '\'']));
+    values.find(|one| one.starts_with("python:"))
+}
+
+/// Has the package do what the words say. `why` it is asked, and what pip would install.
+fn package(why: &str, extra: &str, words: &[OsString]) -> anyhow::Result<u8> {
+    let interpreter = std::env::var_os(VARIABLE).unwrap_or_else(|| "python3".into());
+    let shown = interpreter.to_string_lossy().into_owned();
+    let lacking = |what: &str| {
+        WrongInput(format!(
+            "{why} takes the package `sojourn` of Python, and {what}: `pip install '{extra}'`, or \
+             {VARIABLE}=INTERPRETER"
+        ))
+    };
+    // `-P`: no file of the working directory passes for the package.
+    let asked = Command::new(&interpreter)
+        .args(["-P", "-c", "import sojourn.__main__"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match asked {
+        Err(error) => return Err(lacking(&format!("`{shown}` cannot be run ({error})")).into()),
+        Ok(status) if !status.success() => {
+            return Err(lacking(&format!("`{shown}` has none")).into());
+        }
+        Ok(_) => {}
+    }
+    let status = Command::new(&interpreter)
+        .args(["-P", "-m", "sojourn"])
+        .args(words)
+        .status()
+        .with_context(|| shown.clone())?;
+    if let Some(signal) = status.signal() {
+        anyhow::ensure!(signal == 2, "{shown} ended by signal {signal}");
+        return Ok(INTERRUPTED);
+    }
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_found_where_a_scenario_names_one() {
+        let found = [
+            ("qdisc = \"python:own.py:Own n=3\"", "python:own.py:Own n=3"),
+            ("tcp = { cc = 'python:cc.py:Calm' }", "python:cc.py:Calm"),
+            (
+                "dumbbell.qdisc = [\"codel\", \"python:a.py:A\"]",
+                "python:a.py:A",
+            ),
+        ];
+        for (line, name) in found {
+            assert_eq!(named_in_a_line(line), Some(name));
+        }
+        for line in [
+            "# qdisc = \"python:own.py:Own\"",
+            "title = \"by python: a\"",
+            "[a]",
+        ] {
+            assert_eq!(named_in_a_line(line), None, "{line}");
+        }
+        let value = |given| named(("dumbbell.qdisc", given));
+        assert_eq!(value("python:a.py:A"), Some("python:a.py:A"));
+        assert_eq!(
+            value("[codel, python:a.py:A n=2]"),
+            Some("python:a.py:A n=2")
+        );
+        assert_eq!(value("[codel, pie]"), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! What the program has the package for Python do, with an interpreter that says what it is asked.
+
+mod common;
+
+use common::SMALL;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// An interpreter: has a package or not, prints the words that it gets, and ends with 7.
+fn interpreter(dir: &Path, has_package: bool) {
+    let asked = if has_package { "exit 0" } else { "exit 1" };
+    let script = format!("#!/bin/sh\n[ \"$2\" = -c ] && {asked}\necho \"$@\"\nexit 7\n");
+    let path = dir.join("interpreter");
+    fs::write(&path, script).expect("it can be written");
+    let all = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&path, all).expect("it can be made a program");
+}
+
+fn sojourn(words: &[&str], dir: &Path) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(env!("CARGO_BIN_EXE_sojourn"))
+        .args(words)
+        .env("SOJOURN_PYTHON", dir.join("interpreter"))
+        .current_dir(dir)
+        .output()
+        .expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    (status.code(), text(&stdout), text(&stderr))
+}
+
+fn folder(has_package: bool) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("there is a folder for temporary files");
+    interpreter(dir.path(), has_package);
+    fs::write(dir.path().join("small.toml"), SMALL).expect("it can be written");
+    dir
+}
+
+#[test]
+fn runs_that_name_a_class_are_the_packages() {
+    let dir = folder(true);
+    let given = "dumbbell.qdisc=[codel, python:own.py:Own n=5]";
+    let words = ["run", "small.toml", "--out", "out", "--sweep", given];
+    let (code, said, _) = sojourn(&words, dir.path());
+    assert_eq!(code, Some(7), "its status is the program's");
+    let handed = "-P -m sojourn run small.toml --out out --sweep";
+    assert_eq!(said, format!("{handed} {given}"));
+    // One that names none is run here.
+    assert_eq!(sojourn(&["run", "small.toml"], dir.path()).0, Some(0));
+    let named = format!("{SMALL}# qdisc = \"python:own.py:Own\"\n");
+    fs::write(dir.path().join("remark.toml"), named).expect("it can be written");
+    assert_eq!(sojourn(&["run", "remark.toml"], dir.path()).0, Some(0));
+}
+
+#[test]
+fn figures_are_the_packages() {
+    let dir = folder(true);
+    let words = ["figures", "a", "b", "--svg", "--list", "l.toml"];
+    let (code, said, _) = sojourn(&words, dir.path());
+    assert_eq!(code, Some(7));
+    assert_eq!(said, "-P -m sojourn figures --list l.toml --svg -- a b");
+}
+
+#[test]
+fn a_missing_package_is_told_with_the_way_to_it() {
+    let dir = folder(false);
+    let own = ["run", "small.toml", "--set", "dumbbell.qdisc=python:a.py:A"];
+    for (words, why, extra) in [
+        (&own[..], "`python:a.py:A`", "sojourn"),
+        (&["figures", "out"], "`sojourn figures`", "sojourn[plot]"),
+    ] {
+        let (code, said, told) = sojourn(words, dir.path());
+        assert_eq!((code, &*said), (Some(2), ""));
+        let start = format!("sojourn: {why} takes the package `sojourn` of Python");
+        assert!(told.starts_with(&start), "{told}");
+        assert!(told.contains(&format!("pip install '{extra}'")), "{told}");
+        assert!(!dir.path().join("out").exists());
+    }
+    fs::remove_file(dir.path().join("interpreter")).expect("it was there");
+    let (code, _, told) = sojourn(&["figures", "out"], dir.path());
+    assert_eq!(code, Some(2));
+    assert!(told.contains("interpreter` cannot be run"), "{told}");
+}
