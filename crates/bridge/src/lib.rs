@@ -24,6 +24,7 @@ mod forwarding;
 mod interface;
 pub mod links;
 mod moderation;
+pub mod module;
 mod namespace;
 mod napi;
 mod nat;
@@ -33,6 +34,7 @@ mod packet_socket;
 mod port;
 #[allow(unsafe_code)]
 mod sys;
+pub mod tc_report;
 mod xdp_port;
 
 pub use claim::{STATE, restore};

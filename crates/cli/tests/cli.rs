@@ -2,6 +2,8 @@
 
 #[path = "cli/bridges.rs"]
 mod bridges;
+#[path = "cli/module.rs"]
+mod module;
 
 use sojourn_tidy::generated;
 use std::io::Read as _;

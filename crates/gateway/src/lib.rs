@@ -1,4 +1,5 @@
-//! The commands of a gateway: `bridge`, `ctl`, `top`, and `check` of a bridge's file. The program
+//! The commands of a gateway: `bridge`, `ctl`, `top`, `qdisc` (queues of the kernel module), and
+//! `check` of a bridge's file. The program
 //! `sojourn-bridge` has nothing else; the full program, `sojourn`, has them too.
 //!
 //! Exit status: 0 when all went well, 1 when something failed while running, 2 when the input was
@@ -14,6 +15,7 @@ mod ctl;
 mod manual;
 mod name;
 mod outcome;
+pub mod qdisc;
 mod signal;
 mod table;
 pub mod top;

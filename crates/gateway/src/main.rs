@@ -30,6 +30,7 @@ enum Commands {
     Ctl(gateway::CtlArgs),
     Top(gateway::top::TopArgs),
     Check(gateway::check::CheckArgs),
+    Qdisc(gateway::qdisc::QdiscArgs),
     Completions(gateway::CompletionsArgs),
     Man(gateway::ManArgs),
 }
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         Commands::Ctl(args) => gateway::ctl(&args),
         Commands::Top(args) => gateway::top::top(&args, None),
         Commands::Check(args) => gateway::check::check(&args),
+        Commands::Qdisc(args) => gateway::qdisc::qdisc(&args),
         Commands::Completions(args) => gateway::completions(&args, program()),
         Commands::Man(args) => gateway::man(&args, program()),
     })

@@ -67,6 +67,9 @@ fn messages_are_this_programs() {
         (&["bridge", "no-left", "no-right", "--up", "pye"], 2),
         (&["ctl", "--socket", "none", "stats"], 1),
         (&["top"], 2),
+        (&["qdisc", "add", "no-such", "pie"], 2),
+        (&["qdisc", "add", "lo", "pye"], 2),
+        (&["qdisc", "del", "lo"], 2),
         (&["man", "/dev/null/man"], 2),
     ] {
         let output = sojourn_bridge(dir.path(), words);

@@ -11,14 +11,14 @@ mod dualpi2;
 
 pub(crate) use counters::{Counted, Counters};
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
+use sojourn_bridge::tc_report;
 use sojourn_line::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
-use sojourn_qdisc::{Field, HtbParams, Report, Spec, Value};
+use sojourn_qdisc::{HtbParams, Report, Spec};
 use sojourn_units::{Rate, Span};
 
 /// Major number of the queue that holds the packets. Those in front of it count from 1.
@@ -434,7 +434,7 @@ pub(crate) fn report(device: &str, majors: &[u16]) -> io::Result<Report> {
     };
     let mut report = None;
     for queue in majors.iter().rev().filter_map(of) {
-        let mut one = one(queue);
+        let mut one = tc_report::read(queue);
         if one.kind == dualpi2::KIND && one.options.is_empty() {
             dualpi2::complete(&mut one, device)?;
         }
@@ -458,46 +458,6 @@ fn missing(error: &io::Error) -> io::Error {
          package iproute2"
     );
     io::Error::new(error.kind(), what)
-}
-
-/// What stands where a queue is and not what it does.
-const PLACE: [&str; 7] = [
-    "kind", "handle", "parent", "root", "dev", "options", "refcnt",
-];
-
-fn one(queue: &Json) -> Report {
-    let fields = |json: &Json| -> Vec<Field> {
-        let map = json.as_object().into_iter().flatten();
-        map.filter(|(name, _)| !PLACE.contains(&name.as_str()))
-            .filter_map(|(name, value)| field(name, value))
-            .collect()
-    };
-    Report {
-        kind: queue["kind"].as_str().unwrap_or_default().to_owned().into(),
-        options: fields(&queue["options"]),
-        stats: fields(queue),
-        inner: None,
-    }
-}
-
-fn field(name: &str, json: &Json) -> Option<Field> {
-    let value = match json {
-        Json::Bool(on) => Value::Bool(*on),
-        Json::String(text) => Value::Text(text.clone()),
-        Json::Number(number) => match number.as_i64() {
-            Some(int) => Value::Int(int),
-            None => Value::Float(number.as_f64()?),
-        },
-        Json::Array(groups) => Value::Groups(
-            (groups.iter())
-                .filter_map(Json::as_object)
-                .map(|group| group.iter().filter_map(|(n, v)| field(n, v)).collect())
-                .collect(),
-        ),
-        Json::Null | Json::Object(_) => return None,
-    };
-    let name = Cow::Owned(name.to_owned());
-    Some(Field { name, value })
 }
 
 #[cfg(test)]
