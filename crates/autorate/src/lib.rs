@@ -4,6 +4,8 @@
 //! timestamps of the packets that pass ([`Passive`]) or from whoever has some, and what has been
 //! sent. Every [`STEP`] the [`Autorate`] of a direction says whether the rate changes, and why.
 //!
+//! Where somebody sends probes, [`Prober`] says which [`Reflector`] is asked when.
+//!
 //! Sources: cake-autorate (github.com/lynxthecat/cake-autorate: `defaults.sh`, `cake-autorate.sh`)
 //! for the classes of load, the detection by a window, the refractory times and the steps;
 //! Nichols, pping (github.com/pollere/pping) and RFC 7323 for passive round-trip times; RFC 6817
@@ -25,13 +27,17 @@ mod meter;
 mod monitor;
 mod params;
 mod passive;
+mod prober;
 mod recent;
+mod reflector;
 
 pub use control::{Autorate, Load};
 pub use decision::{Decision, Why};
 pub use monitor::{Monitor, Setting, Way};
 pub use params::Params;
 pub use passive::{Passive, Seen};
+pub use prober::{Probe, Prober};
+pub use reflector::{How, Reflector};
 
 use sojourn_units::Span;
 

@@ -99,6 +99,13 @@ impl Monitor {
         }
     }
 
+    /// How long a direction alone took, on clocks that may differ by some constant.
+    pub fn one_way(&mut self, way: Way, source: u64, delay: Span, now: Time) {
+        if let Some(control) = &mut self.ways[way as usize].control {
+            control.sample(source, delay, now);
+        }
+    }
+
     /// When the next step is.
     pub const fn due(&self) -> Time {
         self.due

@@ -32,6 +32,7 @@ pub mod netlink;
 mod ordered;
 mod packet_socket;
 mod port;
+mod prober;
 #[allow(unsafe_code)]
 mod sys;
 pub mod tc_report;
@@ -52,4 +53,5 @@ pub use namespace::Namespace;
 pub use ordered::Ordered;
 pub use packet_socket::PacketSocket;
 pub use port::PortState;
+pub use prober::Reflectors;
 pub use sys::{Hook, Request, Signal, Signals, give_memory_back, option, real_time, set_option};

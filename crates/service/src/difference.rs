@@ -228,6 +228,15 @@ pub(crate) fn differences(running: &Pair, wanted: &Pair) -> Vec<Difference> {
     if wanted.seeded {
         found.look("seed", FIXED, [old.seed, new.seed], u64::to_string);
     }
+    let asked = [&old.reflectors, &new.reflectors];
+    found.look("reflectors", !FIXED, asked, |asked| {
+        let all: Vec<_> = asked.iter().map(ToString::to_string).collect();
+        if all.is_empty() {
+            "none".to_owned()
+        } else {
+            all.join(", ")
+        }
+    });
     let pcaps = [&running.pcap, &wanted.pcap];
     found.look("pcap", !FIXED, pcaps, |pcap| match pcap {
         None => "none".to_owned(),

@@ -5,7 +5,7 @@
 
 use crate::subscribers::{SubscriberFiles, Subscribers};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sojourn_autorate::Params;
+use sojourn_autorate::{Params, Reflector};
 use sojourn_bridge::{BeyondWorkers, FailOpen, PortChoice};
 use sojourn_line::Line;
 use sojourn_qdisc::{Entrance, Spec, WORKERS};
@@ -158,6 +158,10 @@ table! {
         /// circuit has a queue of its own there, `qdisc` (default `fq_codel`). Default: nobody is
         /// told from others.
         subscribers: Option<SubscriberFiles>,
+        /// Hosts that are asked for the delay of the slow link too, where a rate has `autorate`: by
+        /// ping `"9.9.9.9"`, by ICMP timestamps `"timestamp 9.9.9.9"` or by UDP echo
+        /// `"udp 192.0.2.1:7"`. Default: the packets that pass tell it alone.
+        reflectors: Option<Vec<String>>,
         ..hop: HopTable,
     }
 }
@@ -211,6 +215,8 @@ pub struct BridgePair {
     /// How the rates from left to right and back follow the link beyond the right interface; none:
     /// it stays as the line's.
     pub autorates: [Option<Params>; 2],
+    /// Who is asked for that link's delay beside the packets that pass.
+    pub reflectors: Vec<Reflector>,
     /// Whether super-packets are cut before queues that do not say it themselves.
     pub split_gso: Option<bool>,
     /// What happens to the link when the process dies.
@@ -428,6 +434,8 @@ impl Reading<'_> {
         }
         let pcap = self.pcap(&place, table.pcap.as_deref(), table.snap_len);
         let [(mut up, up_rate), (mut down, down_rate)] = self.directions(&place, &table)?;
+        let follows = up_rate.is_some() || down_rate.is_some();
+        let reflectors = self.reflectors(&place, table.reflectors.as_deref(), follows)?;
         let (left, right) = (table.left.0, table.right.0);
         let subscribers = match &table.subscribers {
             Some(files) => {
@@ -444,6 +452,7 @@ impl Reading<'_> {
             up,
             down,
             autorates: [up_rate, down_rate],
+            reflectors,
             split_gso: table.split_gso,
             fail_open: table
                 .fail_open

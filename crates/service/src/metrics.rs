@@ -14,7 +14,7 @@ mod text;
 use crate::fleet::{Fleet, PairStats};
 use crate::tins::tins_of;
 use http::{Request, Response};
-use sojourn_bridge::{DELAYS, Delays, Side, SideStats};
+use sojourn_bridge::{DELAYS, Delays, Reflectors, Side, SideStats};
 use sojourn_qdisc::{DropReason, Report};
 use sojourn_units::{Rate, Span};
 use status::Status;
@@ -280,6 +280,23 @@ const TINS: [TinStat; 12] = [
     ),
 ];
 
+/// Name, meaning and value.
+type Asked = (&'static str, &'static str, fn(&Reflectors) -> usize);
+
+/// Of those that `autorate` asks.
+const REFLECTORS: [Asked; 2] = [
+    (
+        "reflectors",
+        "Reflectors that are asked for the delay of the link that rates follow.",
+        |it| it.asked,
+    ),
+    (
+        "reflectors_answer",
+        "Those that have answered in the last second.",
+        |it| it.answer,
+    ),
+];
+
 /// All metrics of the pairs.
 fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
     let ways = ways(pairs);
@@ -298,6 +315,16 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
     for pair in pairs {
         let ready = u8::from(pair.fail_open.ready);
         page.sample(&[("pair", &pair.name)], f64::from(ready));
+    }
+    let asked = pairs.iter().filter_map(|pair| {
+        let asked = pair.snapshot.as_ref()?.reflectors.as_ref()?;
+        Some((&pair.name, asked))
+    });
+    for (name, help, of) in REFLECTORS {
+        page.family(name, MetricType::Gauge, help);
+        for (pair, asked) in asked.clone() {
+            page.sample(&[("pair", pair)], of(asked) as f64);
+        }
     }
     queues(&mut page, &ways);
     for (index, count) in SideStats::default().counts().iter().enumerate() {

@@ -36,6 +36,7 @@ impl From<BridgePair> for Pair {
         follow(&mut config.up, file.up);
         follow(&mut config.down, file.down);
         [config.up.autorate, config.down.autorate] = file.autorates;
+        config.reflectors = file.reflectors;
         config.fail_open = file.fail_open;
         config.keep_bridge = file.keep_bridge;
         config.watchdog = file.watchdog.unwrap_or(config.watchdog);

@@ -250,6 +250,44 @@ fn a_rate_follows_the_link() {
     assert_eq!(file.pairs[1].autorates, [None; 2]);
 }
 
+#[test]
+fn reflectors_are_asked_where_a_rate_follows() {
+    let with = |list: &str, autorate: &str| {
+        let pair = "version = 1\n[[pair]]\nleft = \"a\"\nright = \"b\"\n";
+        parse(&format!("{pair}reflectors = {list}\n{autorate}"))
+    };
+    let follows = "rate = \"20mbit\"\nautorate = { min = \"5mbit\", max = \"40mbit\" }\n";
+    let list = r#"["9.9.9.9", "timestamp 192.0.2.7", "udp [2001:db8::1]:7"]"#;
+    let file = with(list, follows).unwrap_or_else(|problems| panic!("{problems}"));
+    let shown = file.pairs[0].reflectors.iter().map(ToString::to_string);
+    let expected = ["9.9.9.9", "timestamp 192.0.2.7", "udp [2001:db8::1]:7"];
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+    for (list, autorate, part) in [
+        (list, "", "has no effect: no rate has `autorate`"),
+        (
+            r#"["9.9.9.9", "dns.quad9.net"]"#,
+            follows,
+            "reflectors[2]: `dns.quad9.net`",
+        ),
+        (
+            r#"["9.9.9.9", "9.9.9.9"]"#,
+            follows,
+            "reflectors[2]: is named twice",
+        ),
+        (
+            r#"["timestamp 2620:fe::fe"]"#,
+            follows,
+            "ICMPv6 has no timestamps",
+        ),
+        ("\"9.9.9.9\"", follows, "an array"),
+    ] {
+        let problems = with(list, autorate).expect_err(part);
+        for part in [part, "test.toml:5:"] {
+            assert!(problems.contains(part), "{problems}");
+        }
+    }
+}
+
 /// One that starts is one that `check` accepts, and the other way round: what several workers cannot
 /// do has its place, once where it counts for both directions.
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::hop::{AutorateTable, EndWord};
 use crate::resolver::Resolver;
-use sojourn_autorate::Params;
+use sojourn_autorate::{Params, Reflector};
 use sojourn_line::LineRate;
 use sojourn_units::show_rate;
 
@@ -31,6 +31,33 @@ impl Autorate {
 }
 
 impl Resolver<'_> {
+    /// Who is asked for a slow link's delay, as is written in the table at `above`; whether a rate
+    /// follows that link.
+    pub fn reflectors(
+        &mut self,
+        above: &str,
+        texts: Option<&[String]>,
+        follows: bool,
+    ) -> Option<Vec<Reflector>> {
+        let path = format!("{above}.reflectors");
+        if texts.is_some() && !follows {
+            let message = "has no effect: no rate has `autorate`";
+            return self.refuse(&path, message);
+        }
+        let mut all = Vec::new();
+        for (number, text) in texts.unwrap_or_default().iter().enumerate() {
+            let path = format!("{path}[{}]", number + 1);
+            match text.parse() {
+                Ok(reflector) if all.contains(&reflector) => {
+                    return self.refuse(&path, "is named twice");
+                }
+                Ok(reflector) => all.push(reflector),
+                Err(message) => return self.refuse(&path, &message),
+            }
+        }
+        Some(all)
+    }
+
     /// What the rate of a link does, as is written at `path`.
     pub fn autorate(
         &mut self,

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::namespace::Namespace;
 use crate::sys::Hook;
 use rustix::rand::{GetRandomFlags, getrandom};
-use sojourn_autorate::Params;
+use sojourn_autorate::{Params, Reflector};
 use sojourn_line::{Line, LineChange, LineRate};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Span, Time};
@@ -76,6 +76,9 @@ pub struct BridgeConfig {
     /// it arriving frames are dropped and counted (`no_buffer`). A frame holds 2.2 KiB, and above
     /// 2 KiB a second part of 4, 8, 16, 32 or 64 KiB. Default 144 MiB.
     pub memory: u64,
+    /// Who is asked how long the link beyond the right interface takes, where a rate follows it,
+    /// beside the packets that pass. The host must reach them over that link. Default: nobody.
+    pub reflectors: Vec<Reflector>,
 }
 
 impl BridgeConfig {
@@ -104,6 +107,7 @@ impl BridgeConfig {
             qdisc_bypass: false,
             workers: 1,
             memory: 144 << 20,
+            reflectors: Vec::new(),
         }
     }
 }
@@ -159,6 +163,7 @@ impl BridgeConfig {
         self.watchdog = wanted.watchdog;
         self.stale = wanted.stale;
         self.memory = wanted.memory;
+        self.reflectors = wanted.reflectors;
         for (side, wanted) in Side::BOTH.into_iter().zip([wanted.up, wanted.down]) {
             let direction = self.side(side);
             direction.qdisc = wanted.qdisc;

@@ -12,6 +12,7 @@ use super::frame::Frame;
 use super::observer::Point;
 use super::round_trips::seen;
 use super::side::Side;
+use crate::prober::{Probing, Reflectors, Sample};
 use sojourn_autorate::{Decision, Monitor, Seen, Setting, Way};
 use sojourn_units::{Rate, Span, Time};
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ const APART: Span = Span::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Following {
     monitor: Monitor,
+    /// Asks reflectors too, where there are some.
+    probing: Option<Probing>,
     /// Who does not know it cannot make connections that are taken for one.
     seed: u64,
     /// The last decisions, oldest first.
@@ -94,6 +97,7 @@ impl Following {
         };
         Some(Box::new(Self {
             monitor: Monitor::new([&config.up, &config.down].map(setting)),
+            probing: Probing::of(&config.reflectors),
             seed: config.seed,
             told: VecDeque::with_capacity(KEPT),
         }))
@@ -133,6 +137,14 @@ impl Following {
 
     /// A step: the rates that change, by side.
     pub(super) fn step(&mut self, now: Time) -> [Option<Rate>; 2] {
+        while let Some(Sample { source, way, delay }) =
+            self.probing.as_ref().and_then(Probing::take)
+        {
+            match way {
+                Some(way) => self.monitor.one_way(way, source, delay, now),
+                None => self.monitor.sample(source, delay, now),
+            }
+        }
         let decisions = self.monitor.step(now);
         for (side, decision) in Side::BOTH.into_iter().zip(decisions) {
             if let Some(decision) = decision {
@@ -177,6 +189,11 @@ impl Following {
             rate: control.rate(),
             delay: control.delay(),
         })
+    }
+
+    /// What reflectors do, if some are asked.
+    pub(super) fn reflectors(&self) -> Option<Reflectors> {
+        self.probing.as_ref().map(Probing::reflectors)
     }
 
     /// A direction that does not follow has this rate.

@@ -118,7 +118,8 @@ impl Works {
             (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc, Some(&old.qdisc)))
         };
         let [up, down] = &self.plans;
-        let follows_anew = self.config.autorates() != config.autorates();
+        let follows_anew = self.config.autorates() != config.autorates()
+            || self.config.reflectors != config.reflectors;
         Box::new(Wanted {
             config: config.clone(),
             built: [

@@ -394,6 +394,7 @@ impl Worker {
             delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
             port: self.port_state.clone(),
             followed: Side::BOTH.map(|side| following?.followed(side)),
+            reflectors: following.and_then(Following::reflectors),
         }
     }
 

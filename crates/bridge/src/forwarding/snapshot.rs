@@ -6,6 +6,7 @@ use super::following::Followed;
 use super::port::PortCounters;
 use super::side::Side;
 use crate::port::PortState;
+use crate::prober::Reflectors;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, CakeMqParams, Counters, Place, Report, Spec, Tally};
 use std::fmt::Write as _;
@@ -160,6 +161,8 @@ pub struct Snapshot {
     pub port: PortState,
     /// Of rates that follow their link where they are, by side.
     pub followed: [Option<Followed>; 2],
+    /// Who is asked for those rates beside the packets that pass.
+    pub reflectors: Option<Reflectors>,
 }
 
 impl Snapshot {
@@ -205,6 +208,13 @@ impl Snapshot {
                 side_json["autorate_bps"] = rate.as_bps().into();
                 side_json["path_delay_ms"] = delay.as_millis_f64().into();
             }
+            if let Some(reflectors) = &self.reflectors {
+                side_json["reflectors"] = reflectors.asked.into();
+                side_json["reflectors_answer"] = reflectors.answer.into();
+                if let Some(why) = &reflectors.failed {
+                    side_json["reflectors_failed"] = why.as_str().into();
+                }
+            }
             for count in self.stats[side as usize].counts() {
                 side_json[format!("{}_{}", count.name, count.unit)] = count.number.into();
             }
@@ -228,6 +238,9 @@ impl Snapshot {
                 let _ = write!(text, " {name} {number}");
             }
             text.push('\n');
+        }
+        if let Some(reflectors) = &self.reflectors {
+            let _ = writeln!(text, " autorate: {reflectors}");
         }
         text
     }

@@ -263,6 +263,7 @@ impl PairArgs {
             up: way(up, self.up_rate, &self.up_trace, self.up_delay)?,
             down: way(down, self.down_rate, &self.down_trace, self.down_delay)?,
             autorates: [None; 2],
+            reflectors: Vec::new(),
             split_gso: match (self.split_gso, self.no_split_gso) {
                 (false, false) => None,
                 (asked, _) => Some(asked),

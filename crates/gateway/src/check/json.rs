@@ -32,6 +32,7 @@ pub(super) fn pairs(bridge: &BridgeFile) -> String {
             "right": pair.right,
             "up": way(&pair.up, 0),
             "down": way(&pair.down, 1),
+            "reflectors": pair.reflectors.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "subscribers": pair.subscribers.as_deref().map(subscribers_of),
         })
     });

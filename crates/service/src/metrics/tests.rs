@@ -1,5 +1,5 @@
 use super::*;
-use sojourn_bridge::{FailOpenState, Followed, PortState, Snapshot};
+use sojourn_bridge::{FailOpenState, Followed, PortState, Reflectors, Snapshot};
 use sojourn_qdisc::{Field, Tally, Value};
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,6 +47,11 @@ fn answering() -> PairStats {
             delays,
             port: PortState::Packet { refused: None },
             followed: [None, Some(FOLLOWED)],
+            reflectors: Some(Reflectors {
+                asked: 4,
+                answer: 3,
+                failed: None,
+            }),
         })),
         fail_open: Arc::new(FailOpenState {
             ready: true,
@@ -94,6 +99,8 @@ fn values_stand_under_their_names() {
             &page,
             "sojourn_path_delay_seconds{pair=\"wan\",direction=\"down\"} 0.007",
         );
+        has(&page, "sojourn_reflectors{pair=\"wan\"} 4");
+        has(&page, "sojourn_reflectors_answer{pair=\"wan\"} 3");
         let dropped = "sojourn_dropped_packets_total{pair=\"wan\",direction=\"down\"";
         has(&page, &format!("{dropped},reason=\"aqm\"}} 3"));
         has(&page, &format!("{dropped},reason=\"tail\"}} 0"));
