@@ -41,6 +41,12 @@ impl Transmitter {
         }
     }
 
+    /// Whether a packet may start whenever nothing else is being sent.
+    #[inline]
+    pub fn is_steady(&self) -> bool {
+        matches!(self, Self::Infinite | Self::Fixed(_))
+    }
+
     /// When a packet of `len` bytes that starts at `now` has been sent. Starts never overlap:
     /// `now` is not before the last answer.
     pub fn finish(&mut self, now: Time, len: u32) -> Time {

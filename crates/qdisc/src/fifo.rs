@@ -99,6 +99,16 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         }
     }
 
+    #[inline]
+    fn pass(&mut self, len: u32) -> bool {
+        let passes = self.backlog.packets == 0 && self.most.0 > 0 && u64::from(len) <= self.most.1;
+        if passes {
+            self.counters.offered.add(len);
+            self.counters.dequeued.add(len);
+        }
+        passes
+    }
+
     fn backlog(&self) -> Backlog {
         self.backlog
     }

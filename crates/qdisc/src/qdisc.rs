@@ -88,6 +88,13 @@ pub trait Qdisc<P: Packet>: Any + Send {
     /// nothing is held: drops alone never leave packets behind an empty answer.
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P>;
 
+    /// Lets a packet of `len` bytes pass that would be taken in the moment in which it is offered,
+    /// while nothing is held: counts what [`Qdisc::enqueue`] and [`Qdisc::dequeue`] would count,
+    /// and spares both. Returns whether it may; if not, nothing has happened, and they decide.
+    fn pass(&mut self, _len: u32) -> bool {
+        false
+    }
+
     /// What is held now.
     fn backlog(&self) -> Backlog;
 
@@ -155,6 +162,7 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
     forward! { (**self);
         enqueue(self: &mut Self, packet: P, now: Time, out: &mut dyn Outlet<P>);
         dequeue(self: &mut Self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P>;
+        pass(self: &mut Self, len: u32) -> bool;
         backlog(self: &Self) -> Backlog;
         counters(self: &Self) -> &Counters;
         report(self: &Self, now: Time) -> Report;

@@ -122,3 +122,33 @@ proptest! {
         }
     }
 }
+
+/// An empty queue lets a packet pass that it would take and give at once, and counts it as if it
+/// had; another packet, or one too long, it is to decide about itself.
+#[test]
+fn what_passes_counts_as_what_is_taken_and_given_at_once() {
+    for (kind, limit, len, passes) in [
+        (Kind::Packets, 1, 1500, true),
+        (Kind::Packets, 0, 1500, false),
+        (Kind::Bytes, 1500, 1500, true),
+        (Kind::Bytes, 1499, 1500, false),
+        (Kind::HeadDrop, 1, 1500, true),
+        (Kind::HeadDrop, 0, 1500, false),
+    ] {
+        let mut short = kind.fifo(limit);
+        assert_eq!(short.pass(len), passes, "{kind:?} {limit}");
+        let mut long = kind.fifo(limit);
+        let mut log = Log::default();
+        let packet = TestPacket::new(1, len);
+        long.enqueue(packet, Time::ZERO, &mut log);
+        let given = matches!(long.dequeue(Time::ZERO, &mut log), Dequeue::Packet { .. });
+        assert_eq!(given, passes, "{kind:?} {limit}");
+        if passes {
+            assert_eq!(short.counters(), long.counters(), "{kind:?} {limit}");
+            long.enqueue(packet, Time::ZERO, &mut log);
+            assert!(!long.pass(len), "one is held");
+        } else {
+            assert_eq!(short.counters().offered.packets, 0, "nothing has happened");
+        }
+    }
+}

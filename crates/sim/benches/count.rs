@@ -3,8 +3,10 @@
 //!     cargo bench -p sojourn-sim --bench count -- SCENARIO [KEY=VALUE...]
 //!
 //! It runs the scenario's first cell and prints how many packets its busiest queue sent and what
-//! the run's digest is. `benches/instructions.py` counts it under valgrind.
+//! the run's digest is. `benches/instructions.py` counts it under valgrind. With `--figures` it
+//! prints a digest of every figure and series beside, which `benches/same.py` compares.
 
+use sojourn_random::mix;
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::Sim;
 use sojourn_world::{Taps, World};
@@ -15,7 +17,11 @@ use std::process::exit;
 
 fn main() {
     // Cargo says `--bench`.
-    let words: Vec<String> = env::args().skip(1).filter(|w| w != "--bench").collect();
+    let mut words: Vec<String> = env::args().skip(1).filter(|w| w != "--bench").collect();
+    let figures = words.iter().position(|word| word == "--figures");
+    if let Some(at) = figures {
+        words.remove(at);
+    }
     let Some(file) = words.first() else {
         return;
     };
@@ -35,5 +41,19 @@ fn main() {
             eprintln!("{error}");
             exit(1);
         });
-    println!("{} {:016x}", result.cost.bottleneck_packets, result.digest);
+    print!("{} {:016x}", result.cost.bottleneck_packets, result.digest);
+    if figures.is_some() {
+        let all = (
+            &result.links,
+            &result.flows,
+            &result.aggregate,
+            &result.radio,
+        );
+        let text = format!("{all:?}");
+        let digest = text
+            .bytes()
+            .fold(0, |digest, byte| mix(digest ^ u64::from(byte)));
+        print!(" {digest:016x}");
+    }
+    println!();
 }

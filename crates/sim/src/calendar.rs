@@ -6,6 +6,9 @@
 //! Why two: links and pipes have their next event within microseconds, endpoints have timers that
 //! are far away and mostly moved before they are due. Thousands of those in the same heap would
 //! lie in the way of every packet. The order is that of one heap: the earlier top comes first.
+//!
+//! Before both is a place for one key, the least that an event has scheduled: a packet on an access
+//! link mostly arrives before anything else happens, and never sees a heap.
 
 use crate::packet::Way;
 use sojourn_units::Time;
@@ -98,9 +101,11 @@ type Key = u128;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
+    /// The key before the heap of those that are near; the greatest possible one for none.
+    front: Key,
     near: Heap,
     far: Heap,
-    /// The least key of both: every event asks for it twice.
+    /// The least key of all. While its event is being handled it stays here, though nowhere else.
     top: Key,
     scheduled: u64,
 }
@@ -108,6 +113,7 @@ pub(crate) struct Calendar {
 impl Default for Calendar {
     fn default() -> Self {
         Self {
+            front: Key::MAX,
             near: Heap::default(),
             far: Heap::default(),
             top: Key::MAX,
@@ -118,14 +124,6 @@ impl Default for Calendar {
 
 impl Calendar {
     #[inline]
-    fn heap(&mut self, source: Source) -> &mut Heap {
-        if Source::FAR >> source.kind() & 1 == 0 {
-            &mut self.near
-        } else {
-            &mut self.far
-        }
-    }
-
     fn key(&mut self, time: Time, source: Source) -> Key {
         self.scheduled += 1;
         debug_assert!(
@@ -139,13 +137,7 @@ impl Calendar {
         ((time | u128::from(last)) << 64) | u128::from(low)
     }
 
-    /// The first event has gone or moved.
-    #[inline]
-    fn look(&mut self) {
-        self.top = self.near.top().min(self.far.top());
-    }
-
-    /// The earliest event.
+    /// The earliest event; while one is being handled, that one.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Time, Source)> {
         let key = self.top;
@@ -156,53 +148,110 @@ impl Calendar {
         Some((Time::from_nanos((key >> 65) as u64), source))
     }
 
-    /// Adds an event. While the first event is being handled it stays in place: everything
-    /// that is added then sorts after it.
+    /// Adds an event. Everything that is added while another one is being handled sorts after that.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, source: Source) {
         let key = self.key(time, source);
-        self.heap(source).push(key);
-        self.top = self.top.min(key);
+        if key < self.top {
+            self.top = key;
+        }
+        self.insert(key, source);
     }
 
-    /// Takes the first event, of `source`, away.
     #[inline]
-    pub(crate) fn pop_first(&mut self, source: Source) {
-        self.heap(source).pop();
-        self.look();
+    fn insert(&mut self, key: Key, source: Source) {
+        if Source::FAR >> source.kind() & 1 != 0 {
+            self.far.put(key);
+        } else if self.front == Key::MAX {
+            self.front = key;
+        } else {
+            let more = self.front.max(key);
+            self.front = self.front.min(key);
+            self.near.put(more);
+        }
     }
 
-    /// Moves the first event, of `source`, to `time`.
+    /// The first event is going to be handled.
     #[inline]
-    pub(crate) fn move_first(&mut self, time: Time, source: Source) {
-        let key = self.key(time, source);
-        self.heap(source).sink(key);
-        self.look();
+    pub(crate) fn begin(&mut self) {
+        if self.top == self.near.top() {
+            self.near.is_vacant = true;
+        } else if self.top == self.front {
+            self.front = Key::MAX;
+        } else {
+            self.far.is_vacant = true;
+        }
+    }
+
+    /// The first event, of `source`, has been handled, and is due again at this time.
+    #[inline]
+    pub(crate) fn end(&mut self, again: Option<Time>, source: Source) {
+        if self.near.is_vacant {
+            self.near.is_vacant = false;
+            // One sift instead of two, if anything is there to take its place.
+            let key = match again {
+                Some(time) => self.key(time, source),
+                None if self.front != Key::MAX => std::mem::replace(&mut self.front, Key::MAX),
+                None => self.near.last(),
+            };
+            self.near.sink(key);
+        } else {
+            if let Some(time) = again {
+                let key = self.key(time, source);
+                self.insert(key, source);
+            }
+            if self.far.is_vacant {
+                self.far.is_vacant = false;
+                let key = self.far.last();
+                self.far.sink(key);
+            }
+        }
+        self.top = self.front.min(self.near.top()).min(self.far.top());
     }
 }
 
 /// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
 /// so that there are no nodes with fewer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Heap {
     keys: Vec<Key>,
     /// How many of them are taken.
     len: usize,
+    /// The first has been taken away, and none is in its place yet.
+    is_vacant: bool,
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Self {
+            keys: vec![Key::MAX],
+            len: 0,
+            is_vacant: false,
+        }
+    }
 }
 
 impl Heap {
     /// The least key; the greatest possible one when there is none.
     #[inline]
     fn top(&self) -> Key {
-        self.keys.first().copied().unwrap_or(Key::MAX)
+        self.keys[0]
+    }
+
+    #[inline(never)]
+    fn put(&mut self, key: Key) {
+        if std::mem::take(&mut self.is_vacant) {
+            self.sink(key);
+        } else {
+            self.push(key);
+        }
     }
 
     #[inline]
     fn push(&mut self, key: Key) {
         let mut hole = self.len;
         if hole == self.keys.len() {
-            let more = if hole == 0 { 1 } else { 4 };
-            self.keys.resize(hole + more, Key::MAX);
+            self.keys.resize(hole + 4, Key::MAX);
         }
         self.len += 1;
         while hole > 0 {
@@ -216,15 +265,12 @@ impl Heap {
         self.keys[hole] = key;
     }
 
+    /// Takes the key in the last place; the greatest possible one if that is the first.
     #[inline]
-    fn pop(&mut self) {
-        if let Some(last) = self.len.checked_sub(1) {
-            self.len = last;
-            let key = core::mem::replace(&mut self.keys[last], Key::MAX);
-            if last > 0 {
-                self.sink(key);
-            }
-        }
+    fn last(&mut self) -> Key {
+        self.len -= 1;
+        let key = std::mem::replace(&mut self.keys[self.len], Key::MAX);
+        if self.len > 0 { key } else { Key::MAX }
     }
 
     /// Puts `key` where it belongs, starting from a hole at the top.
@@ -262,7 +308,7 @@ mod tests {
         /// Against a sorted list: earliest first, of equal times wires last, then in the order of
         /// scheduling.
         #[test]
-        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0..3_u8, 0..50_u64), 1..400)) {
+        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0..5_u8, 0..50_u64), 1..400)) {
             let mut calendar = Calendar::default();
             let mut model: Vec<(u64, bool, u64, Source)> = Vec::new();
             for (order, (kind, at)) in steps.into_iter().enumerate() {
@@ -278,18 +324,38 @@ mod tests {
                 );
                 match (kind, first) {
                     (1, Some(gone)) => {
-                        calendar.pop_first(gone.3);
+                        calendar.begin();
+                        calendar.end(None, gone.3);
                         model.retain(|e| *e != gone);
                     }
                     (2, Some(gone)) => {
                         model.retain(|e| *e != gone);
-                        calendar.move_first(Time::from_nanos(gone.0 + at), gone.3);
+                        calendar.begin();
+                        calendar.end(Some(Time::from_nanos(gone.0 + at)), gone.3);
                         let last = gone.3.kind() == 7 || gone.1 && at == 0;
-                        model.push((gone.0 + at, last, order, gone.3));
+                        model.push((gone.0 + at, last, 10 * order, gone.3));
+                    }
+                    // One that schedules others before it is due again, or never is.
+                    (3 | 4, Some(gone)) => {
+                        model.retain(|e| *e != gone);
+                        calendar.begin();
+                        for more in 0..at % 4 {
+                            let source = Source::new(more as u32 + 1, 0);
+                            let time = gone.0 + at * more;
+                            calendar.push(Time::from_nanos(time), source);
+                            let last = gone.1 && time == gone.0;
+                            model.push((time, last, 10 * order + more, source));
+                        }
+                        let again = (kind == 3).then(|| Time::from_nanos(gone.0 + at));
+                        calendar.end(again, gone.3);
+                        if kind == 3 {
+                            let last = gone.3.kind() == 7 || gone.1 && at == 0;
+                            model.push((gone.0 + at, last, 10 * order + 9, gone.3));
+                        }
                     }
                     _ => {
                         calendar.push(Time::from_nanos(at), source);
-                        model.push((at, last(at), order, source));
+                        model.push((at, last(at), 10 * order, source));
                     }
                 }
             }

@@ -81,6 +81,8 @@ pub(crate) struct Engine {
     pub(crate) sample_every: Span,
     /// When senders' windows are recorded next.
     pub(crate) sample_at: Time,
+    /// When anything is to be done before an event: that, or the reports at the end.
+    pub(crate) look_at: Time,
     pub(crate) events: u64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
@@ -119,9 +121,15 @@ impl Engine {
         until: Time,
         progress: Progress<'_>,
     ) -> Result<Advance, Stop> {
-        while let Some((now, source)) = self.due() {
-            if now > until {
-                return Ok(Advance::Until);
+        let over = self.end + self.drain;
+        let limit = until.min(over);
+        while let Some((now, source)) = self.net.passage.calendar.first() {
+            if now > limit {
+                return Ok(if now > over {
+                    Advance::Over
+                } else {
+                    Advance::Until
+                });
             }
             self.step(now, source);
             if NEWS && self.net.passage.has_news() {
@@ -186,16 +194,13 @@ impl Engine {
     }
 
     /// Lets the next event happen, which is this one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is what the loop does")]
+    #[inline(always)]
     pub(crate) fn step(&mut self, now: Time, source: Source) {
-        // Before the event, whose effects the sample must not show.
-        if now >= self.sample_at {
-            self.sample(now.min(self.end));
+        if now >= self.look_at {
+            self.look(now);
         }
-        // The queues' figures are those of the end; what drains afterwards counts for no queue.
-        if now > self.end && self.reports.is_empty() {
-            self.take_reports();
-        }
+        self.net.passage.calendar.begin();
         self.events += 1;
         // Also events that turn out to be stale: two runs that part differ here first.
         self.fold(now, source);
@@ -211,12 +216,26 @@ impl Engine {
         if self.net.passage.has_mail() {
             self.settle(now);
         }
-        let calendar = &mut self.net.passage.calendar;
-        match again {
-            // Most sources are due again: one sift through the calendar instead of two.
-            Some(time) => calendar.move_first(time, source),
-            None => calendar.pop_first(source),
+        self.net.passage.calendar.end(again, source);
+    }
+
+    /// What is due before an event.
+    #[cold]
+    fn look(&mut self, now: Time) {
+        // Before the event, whose effects the sample must not show.
+        if now >= self.sample_at {
+            self.sample(now.min(self.end));
         }
+        // The queues' figures are those of the end; what drains afterwards counts for no queue.
+        if now > self.end && self.reports.is_empty() {
+            self.take_reports();
+        }
+        let reports_at = if self.reports.is_empty() {
+            self.end + Span::from_nanos(1)
+        } else {
+            Time::MAX
+        };
+        self.look_at = self.sample_at.min(reports_at);
     }
 
     /// Records the senders' windows at the times for that until now. Between two events nothing

@@ -48,15 +48,6 @@ impl Outlet<Packet> for Watch<'_> {
     }
 }
 
-/// What a medium gets that asks for a packet.
-pub(crate) enum Taken {
-    /// One, and since when it has been in the queue.
-    Packet(Packet, Time),
-    /// None before this time.
-    NotBefore(Time),
-    Nothing,
-}
-
 impl Interface {
     /// That of a cell with this index; `labels` serve all queues.
     pub(crate) fn new(cell: &Cell, index: usize, labels: &Labels, recorder: LinkRecorder) -> Self {
@@ -149,11 +140,12 @@ impl Interface {
         reason = "what it yields is a packet, too large to hand around"
     )]
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Time) -> Taken {
+    pub(crate) fn take(&mut self, now: Time) -> Dequeue<Packet> {
         if let Some(first) = &mut self.routing
             && let Some(packet) = first.pop_front()
         {
-            return Taken::Packet(packet, now);
+            let sojourn = Span::ZERO;
+            return Dequeue::Packet { packet, sojourn };
         }
         let (recorder, lost) = (&mut self.recorder, &mut self.lost);
         let mut watch = Watch {
@@ -161,22 +153,43 @@ impl Interface {
             lost,
             now,
         };
-        let dequeued = self.qdisc.dequeue(now, &mut watch);
-        self.recorder.backlog(now, self.qdisc.backlog());
-        match dequeued {
+        let mut taken = self.qdisc.dequeue(now, &mut watch);
+        let backlog = self.qdisc.backlog();
+        match &mut taken {
             Dequeue::Packet { packet, sojourn } => {
-                self.recorder.dequeued(now, packet.len(), sojourn);
-                if self.recorder.wants_gauges(now) {
-                    let recorder = &mut self.recorder;
-                    self.qdisc
-                        .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
-                }
-                Taken::Packet(packet, now - sojourn)
+                self.recorder.left(now, backlog, packet.len(), *sojourn);
+                self.look(now);
             }
             // At least one step ahead: a shaper that says "now" must not stop time.
-            Dequeue::NotBefore(time) => Taken::NotBefore(time.max(now + Span::from_nanos(1))),
-            Dequeue::Empty => Taken::Nothing,
+            Dequeue::NotBefore(time) => {
+                self.recorder.backlog(now, backlog);
+                *time = (*time).max(now + Span::from_nanos(1));
+            }
+            Dequeue::Empty => self.recorder.backlog(now, backlog),
         }
+        taken
+    }
+
+    /// Looks at the queue's own variables, if it is time for that.
+    #[inline]
+    fn look(&mut self, now: Time) {
+        if self.recorder.wants_gauges(now) {
+            let recorder = &mut self.recorder;
+            self.qdisc
+                .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
+        }
+    }
+
+    /// Lets a packet pass that a medium takes at once, if nothing waits and the queue has nothing
+    /// to say about it.
+    #[inline]
+    pub(crate) fn pass(&mut self, packet: &Packet, now: Time) -> bool {
+        let passes = !self.waits() && self.qdisc.pass(packet.len());
+        if passes {
+            self.recorder.passed(now, packet.len());
+            self.look(now);
+        }
+        passes
     }
 
     /// Empties the queue and hands over what it held, also what the discipline would drop.

@@ -110,9 +110,15 @@ impl Net {
         }
         // Observers first: a queue may drop the packet, and what was offered counts even so.
         let interface = &mut passage.interfaces[index];
+        let medium = &mut self.media[interface.medium as usize];
+        if let Medium::Wire(wire) = medium
+            && wire.is_free(now)
+            && interface.pass(&packet, now)
+        {
+            return wire.launch(packet, passage, now);
+        }
         interface.offer(packet, now);
-        let medium = interface.medium as usize;
-        self.media[medium].waited_for(index, passage, now);
+        medium.waited_for(index, passage, now);
     }
 
     /// Does what the last event has left to be done over a radio, until a packet has come to its

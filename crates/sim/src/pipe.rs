@@ -12,6 +12,8 @@ pub(crate) struct Pipe {
     /// Propagation delay of packets sent now.
     pub(crate) delay: Span,
     flight: VecDeque<(Time, Packet)>,
+    /// No packet in flight arrives later.
+    latest: Time,
     /// Time of the event that the calendar holds for this pipe; `Time::MAX` for none.
     pub(crate) armed: Time,
 }
@@ -22,6 +24,7 @@ impl Pipe {
             interface: interface as u32,
             delay,
             flight: VecDeque::new(),
+            latest: Time::ZERO,
             armed: Time::MAX,
         }
     }
@@ -49,13 +52,20 @@ impl Pipe {
 
     /// Puts a packet in flight. Equal times keep their order; the walk from the back is one
     /// step unless jitter may reorder.
+    #[inline]
     pub(crate) fn push(&mut self, at: Time, packet: Packet) {
-        if self.flight.back().is_none_or(|&(last, _)| last <= at) {
+        if self.latest <= at {
+            self.latest = at;
             self.flight.push_back((at, packet));
         } else {
-            let place = self.flight.partition_point(|&(other, _)| other <= at);
-            self.flight.insert(place, (at, packet));
+            self.insert(at, packet);
         }
+    }
+
+    #[cold]
+    fn insert(&mut self, at: Time, packet: Packet) {
+        let place = self.flight.partition_point(|&(other, _)| other <= at);
+        self.flight.insert(place, (at, packet));
     }
 
     /// Arrival of the last packet in flight, or zero.

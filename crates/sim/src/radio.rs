@@ -6,11 +6,10 @@
 
 use crate::arrivals::Arrival;
 use crate::calendar::{Owner, Source};
-use crate::interface::Taken;
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use crate::tap::Seen;
-use sojourn_qdisc::Packet as _;
+use sojourn_qdisc::{Dequeue, Packet as _};
 use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile, Upper};
 use sojourn_random::Stream;
 use sojourn_units::Time;
@@ -129,9 +128,9 @@ impl Above<'_> {
     fn fill(&mut self, station: usize, now: Time) {
         let waiting = &mut self.drivers[station];
         while waiting.len() < self.depth
-            && let Taken::Packet(packet, since) = self.passage.interfaces[station].take(now)
+            && let Dequeue::Packet { packet, sojourn } = self.passage.interfaces[station].take(now)
         {
-            waiting.push_back((packet, since));
+            waiting.push_back((packet, now - sojourn));
             if self.passage.tapped.is_some() {
                 self.passage.show(Seen::Dequeued(station), &packet, now);
             }
@@ -140,9 +139,12 @@ impl Above<'_> {
 
     /// The next packet of a station: the first that waits in the radio, or else in the queue.
     #[inline]
-    fn next(&mut self, station: usize, now: Time) -> Taken {
+    fn next(&mut self, station: usize, now: Time) -> Dequeue<Packet> {
         match self.drivers[station].pop_front() {
-            Some((packet, since)) => Taken::Packet(packet, since),
+            Some((packet, since)) => Dequeue::Packet {
+                packet,
+                sojourn: now - since,
+            },
             None => self.passage.interfaces[station].take(now),
         }
     }
@@ -171,9 +173,9 @@ impl Upper for Above<'_> {
         let index = station as usize;
         loop {
             let (packet, since) = match self.next(index, now) {
-                Taken::Packet(packet, since) => (packet, since),
-                Taken::NotBefore(time) => return air::Taken::NotBefore(time),
-                Taken::Nothing => return air::Taken::Nothing,
+                Dequeue::Packet { packet, sojourn } => (packet, now - sojourn),
+                Dequeue::NotBefore(time) => return air::Taken::NotBefore(time),
+                Dequeue::Empty => return air::Taken::Nothing,
             };
             let bytes = packet.len().saturating_sub(self.link_header);
             let bytes = self.profile.frame(bytes, packet.has_udp());

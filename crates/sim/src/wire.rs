@@ -5,11 +5,11 @@
 
 use crate::calendar::{Owner, Source};
 use crate::forwarding::Leg;
-use crate::interface::Taken;
 use crate::packet::Packet;
 use crate::passage::Passage;
 use crate::pipe::Pipe;
 use crate::tap::Seen;
+use sojourn_qdisc::Dequeue;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Change, Fate, Impairment, Line, LineChange, Transmitter};
 
@@ -101,10 +101,9 @@ impl Wire {
                 return (start < Time::MAX).then_some(start);
             }
             match interface.take(now) {
-                Taken::Nothing => return None,
-                Taken::NotBefore(time) => return Some(time),
-                Taken::Packet(packet, _) => {
-                    self.free_at = self.transmitter.finish(now, packet.len.into());
+                Dequeue::Empty => return None,
+                Dequeue::NotBefore(time) => return Some(time),
+                Dequeue::Packet { packet, .. } => {
                     self.launch(packet, passage, now);
                     if self.free_at > now {
                         let waits = passage.interfaces[index].waits();
@@ -115,10 +114,18 @@ impl Wire {
         }
     }
 
-    /// Puts a packet that starts now and will have been sent when the transmitter is free into its
-    /// pipe.
-    fn launch(&mut self, packet: Packet, passage: &mut Passage, now: Time) {
+    /// Whether a packet that comes now may start at once, whatever it is.
+    #[inline]
+    pub(crate) fn is_free(&self, now: Time) -> bool {
+        now >= self.free_at && self.transmitter.is_steady()
+    }
+
+    /// Starts a packet now, and puts it into its pipe.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
+    pub(crate) fn launch(&mut self, packet: Packet, passage: &mut Passage, now: Time) {
         let index = self.ends.interface as usize;
+        self.free_at = self.transmitter.finish(now, packet.len.into());
         if passage.tapped.is_some() {
             passage.show(Seen::Dequeued(index), &packet, now);
         }

@@ -38,9 +38,42 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use sojourn_units::{Rate, Span, Time};
 
+/// A sender's control, and what it has last said: of that a sender asks many times a segment.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Control {
+    said: Said,
+    /// One from outside may change its mind at any time, and is asked each time.
+    is_asked: bool,
+    kind: Kind,
+}
+
+/// What a control says until something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    window: u32,
+    ssthresh: u32,
+    buffered_windows: u32,
+    paces: bool,
+    limits_itself: bool,
+}
+
+/// What a control says now.
+macro_rules! said {
+    ($control:ident) => {
+        Said {
+            window: $control.window(),
+            ssthresh: $control.ssthresh(),
+            buffered_windows: $control.buffered_windows(),
+            paces: $control.pacing_rate().is_some(),
+            limits_itself: $control.limits_itself(),
+        }
+    };
+}
+
 /// The controls by name, dispatched without an indirect call, and those from outside with one.
 #[derive(Debug)]
-pub(crate) enum Control {
+enum Kind {
     Reno(Reno),
     Cubic(Cubic),
     Vegas(Vegas),
@@ -53,8 +86,8 @@ pub(crate) enum Control {
     Own(Box<dyn CongestionControl + Send>),
 }
 
-impl Control {
-    pub(crate) fn new(config: &Config) -> Self {
+impl Kind {
+    fn new(config: &Config) -> Self {
         match config.algorithm {
             Algorithm::Reno | Algorithm::Linux(_) => Self::Reno(Reno::new(config)),
             Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
@@ -66,34 +99,36 @@ impl Control {
             Algorithm::Bbr3 => Self::Bbr3(Box::new(Bbr3::new(config))),
         }
     }
-
-    /// Whether it can be cloned.
-    pub(crate) fn can_fork(&self) -> bool {
-        match self {
-            Self::Own(control) => control.fork().is_some(),
-            _ => true,
-        }
-    }
 }
 
 macro_rules! each {
-    ($self:ident, $control:ident => $call:expr) => {
-        match $self {
-            Control::Reno($control) => $call,
-            Control::Cubic($control) => $call,
-            Control::Vegas($control) => $call,
-            Control::Westwood($control) => $call,
-            Control::Compound($control) => $call,
-            Control::Dctcp($control) => $call,
-            Control::Bbr($control) => $call,
-            Control::Bbr3($control) => $call,
-            Control::Own($control) => $call,
+    ($kind:expr, $control:ident => $call:expr) => {
+        match $kind {
+            Kind::Reno($control) => $call,
+            Kind::Cubic($control) => $call,
+            Kind::Vegas($control) => $call,
+            Kind::Westwood($control) => $call,
+            Kind::Compound($control) => $call,
+            Kind::Dctcp($control) => $call,
+            Kind::Bbr($control) => $call,
+            Kind::Bbr3($control) => $call,
+            Kind::Own($control) => $call,
         }
     };
 }
 
+/// Tells the control something, and remembers what it says then.
+macro_rules! tell {
+    ($self:ident, $control:ident => $call:expr) => {
+        each!(&mut $self.kind, $control => {
+            $call;
+            $self.said = said!($control);
+        })
+    };
+}
+
 /// Of a control from outside only where it can be copied: [`Control::can_fork`] is asked first.
-impl Clone for Control {
+impl Clone for Kind {
     fn clone(&self) -> Self {
         match self {
             Self::Reno(control) => Self::Reno(control.clone()),
@@ -112,53 +147,117 @@ impl Clone for Control {
     }
 }
 
-impl CongestionControl for Control {
-    fn window(&self) -> u32 {
-        each!(self, control => control.window())
+impl Control {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self::of(Kind::new(config))
     }
-    fn ssthresh(&self) -> u32 {
-        each!(self, control => control.ssthresh())
+
+    /// One from outside.
+    pub(crate) fn own(control: Box<dyn CongestionControl + Send>) -> Self {
+        Self::of(Kind::Own(control))
     }
-    fn pacing_rate(&self) -> Option<Rate> {
-        each!(self, control => control.pacing_rate())
+
+    fn of(kind: Kind) -> Self {
+        Self {
+            said: each!(&kind, control => said!(control)),
+            is_asked: matches!(kind, Kind::Own(_)),
+            kind,
+        }
     }
-    fn controls_recovery(&self) -> bool {
-        each!(self, control => control.controls_recovery())
+
+    /// Whether it can be cloned.
+    pub(crate) fn can_fork(&self) -> bool {
+        match &self.kind {
+            Kind::Own(control) => control.fork().is_some(),
+            _ => true,
+        }
     }
-    fn limits_itself(&self) -> bool {
-        each!(self, control => control.limits_itself())
+
+    #[inline]
+    fn says(&self) -> Said {
+        if self.is_asked {
+            return self.ask();
+        }
+        debug_assert_eq!(
+            self.said,
+            self.ask(),
+            "it has changed without being told anything"
+        );
+        self.said
     }
-    fn buffered_windows(&self) -> u32 {
-        each!(self, control => control.buffered_windows())
+
+    #[cold]
+    fn ask(&self) -> Said {
+        each!(&self.kind, control => said!(control))
     }
-    fn seed(&mut self, bits: u64) {
-        each!(self, control => control.seed(bits));
+
+    pub(crate) fn window(&self) -> u32 {
+        self.says().window
     }
-    fn on_established(&mut self, rtt: Option<Span>, now: Time) {
-        each!(self, control => control.on_established(rtt, now));
+
+    pub(crate) fn ssthresh(&self) -> u32 {
+        self.says().ssthresh
     }
-    fn on_ack_arrival(&mut self, arrival: &AckArrival) {
-        each!(self, control => control.on_ack_arrival(arrival));
+
+    pub(crate) fn buffered_windows(&self) -> u32 {
+        self.says().buffered_windows
     }
-    fn on_ack(&mut self, ack: &AckEvent) {
-        each!(self, control => control.on_ack(ack));
+
+    pub(crate) fn limits_itself(&self) -> bool {
+        self.says().limits_itself
     }
-    fn on_congestion(&mut self, why: Congestion, in_flight: u32, now: Time) {
-        each!(self, control => control.on_congestion(why, in_flight, now));
+
+    /// Whether it has a pacing rate.
+    pub(crate) fn paces(&self) -> bool {
+        self.says().paces
     }
-    fn on_recovery_end(&mut self, now: Time) {
-        each!(self, control => control.on_recovery_end(now));
+
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        each!(&self.kind, control => control.pacing_rate())
     }
-    fn on_undo(&mut self) {
-        each!(self, control => control.on_undo());
+
+    pub(crate) fn controls_recovery(&self) -> bool {
+        each!(&self.kind, control => control.controls_recovery())
     }
-    fn on_transmit_start(&mut self, idle: Span, next: u64, now: Time) {
-        each!(self, control => control.on_transmit_start(idle, next, now));
+
+    pub(crate) fn seed(&mut self, bits: u64) {
+        tell!(self, control => control.seed(bits));
     }
-    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
-        each!(self, control => control.on_idle_restart(timeouts, restart));
+
+    pub(crate) fn on_established(&mut self, rtt: Option<Span>, now: Time) {
+        tell!(self, control => control.on_established(rtt, now));
     }
-    fn on_application_limited(&mut self, used: u32) {
-        each!(self, control => control.on_application_limited(used));
+
+    pub(crate) fn on_ack_arrival(&mut self, arrival: &AckArrival) {
+        // Changes nothing of what it says.
+        each!(&mut self.kind, control => control.on_ack_arrival(arrival));
+    }
+
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
+        tell!(self, control => control.on_ack(ack));
+    }
+
+    pub(crate) fn on_congestion(&mut self, why: Congestion, in_flight: u32, now: Time) {
+        tell!(self, control => control.on_congestion(why, in_flight, now));
+    }
+
+    pub(crate) fn on_recovery_end(&mut self, now: Time) {
+        tell!(self, control => control.on_recovery_end(now));
+    }
+
+    pub(crate) fn on_undo(&mut self) {
+        tell!(self, control => control.on_undo());
+    }
+
+    pub(crate) fn on_transmit_start(&mut self, idle: Span, next: u64, now: Time) {
+        tell!(self, control => control.on_transmit_start(idle, next, now));
+    }
+
+    pub(crate) fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
+        tell!(self, control => control.on_idle_restart(timeouts, restart));
+    }
+
+    pub(crate) fn on_application_limited(&mut self, used: u32) {
+        tell!(self, control => control.on_application_limited(used));
     }
 }

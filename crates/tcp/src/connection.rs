@@ -126,7 +126,7 @@ impl Connection {
     /// connection opens. What else follows from the algorithm stays: whether ECN is negotiated, and
     /// how marks are echoed. ns-2's senders ([`Config::ns2`]) do not ask it.
     pub fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
-        self.sender.control = Control::Own(control);
+        self.sender.control = Control::own(control);
     }
 
     /// A copy that goes on as this one would have. None if its congestion control cannot be copied

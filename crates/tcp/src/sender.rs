@@ -14,7 +14,7 @@ mod recovery;
 mod timers;
 mod writes;
 
-use crate::congestion::{CongestionControl, Control};
+use crate::congestion::Control;
 use crate::info::Counters;
 use crate::limits::{LimitedBy, Meter};
 use crate::ns2::Ns2;
@@ -342,7 +342,7 @@ impl Sender {
     }
 
     pub(crate) fn paced(&self) -> bool {
-        self.pacing || self.control.pacing_rate().is_some()
+        self.pacing || self.control.paces()
     }
 
     /// A FIN is to be sent, by itself or with the last segment.

@@ -24,6 +24,7 @@ impl Engine {
             drain: self.drain,
             sample_every: self.sample_every,
             sample_at: self.sample_at,
+            look_at: self.look_at,
             events: self.events,
             digest: self.digest,
             wishes: self.wishes.clone(),

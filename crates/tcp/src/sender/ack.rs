@@ -2,7 +2,7 @@
 //! Source: RFC 9293 section 3.10.7.4, RFC 2018, RFC 2883 (DSACK), RFC 7323 (RTT by timestamps).
 
 use super::{Recovery, Sender};
-use crate::congestion::{AckArrival, AckEvent, CongestionControl};
+use crate::congestion::{AckArrival, AckEvent};
 use crate::rate::RateSample;
 use crate::scoreboard::Outcome;
 use crate::segment::Flags;

@@ -2,7 +2,6 @@
 
 use super::ack::Acked;
 use super::{Outgoing, Sender};
-use crate::congestion::CongestionControl;
 use crate::info::Counters;
 use crate::{Span, Time};
 

@@ -2,7 +2,6 @@
 
 use super::{LimitedBy, Outgoing, Recovery, Sender};
 use crate::Time;
-use crate::congestion::CongestionControl;
 
 impl Sender {
     /// Whether nothing is out and nothing waits: an end that only receives. Then

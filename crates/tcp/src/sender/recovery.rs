@@ -5,7 +5,7 @@
 use super::Sender;
 use super::ack::Facts;
 use super::phase::{Prr, Recovery};
-use crate::congestion::{Congestion, CongestionControl};
+use crate::congestion::Congestion;
 use crate::scoreboard::Outcome;
 use crate::{Span, Time};
 

@@ -2,7 +2,6 @@
 //! Source: RFC 6298 section 5, RFC 8985 sections 6.2 and 7, RFC 9293 section 3.8.6.1.
 
 use super::{Recovery, Sender};
-use crate::congestion::CongestionControl;
 use crate::{Span, Time};
 
 /// Linux TCP_TIMEOUT_MIN: two ticks of its 1 kHz clock.

@@ -19,6 +19,11 @@ const BACKLOG: usize = 1;
 const DROPS: usize = 2;
 const SOJOURN: usize = 3;
 
+/// A count that is far below 2⁶³, in one instruction.
+fn float(packets: u64) -> f64 {
+    packets.cast_signed() as f64
+}
+
 /// Records what happens at one link's queue. Times must not decrease.
 ///
 /// In this order, so that what each packet changes lies in six cache lines: of hundreds of links it
@@ -183,11 +188,15 @@ impl LinkRecorder {
     }
 
     /// The queue gave a packet of `len` bytes to the link after holding it for `sojourn`.
-    #[inline]
     pub fn dequeued(&mut self, now: Time, len: u32, sojourn: Span) {
-        let bits = f64::from(len) * 8.0;
-        self.series.add_to(THROUGHPUT, now, bits);
-        self.series.add_to(SOJOURN, now, sojourn.as_millis_f64());
+        self.series.open(now);
+        self.sent(now, len, sojourn);
+    }
+
+    #[inline]
+    fn sent(&mut self, now: Time, len: u32, sojourn: Span) {
+        self.series.put(THROUGHPUT, f64::from(len) * 8.0);
+        self.series.put(SOJOURN, sojourn.as_millis_f64());
         if let Some(usage) = &mut self.usage {
             usage.sent(now, len);
         }
@@ -203,12 +212,42 @@ impl LinkRecorder {
     /// The backlog has changed to `backlog`.
     #[inline]
     pub fn backlog(&mut self, now: Time, backlog: Backlog) {
+        self.hold(now);
+        self.series.add_to(BACKLOG, now, float(backlog.packets));
+        self.backlog = backlog;
+    }
+
+    /// Counts what has been held until now.
+    #[inline]
+    fn hold(&mut self, now: Time) {
         let from = self.backlog_since.max(self.window.from);
         let to = now.min(self.window.to);
         self.held += u128::from((to - from).as_nanos()) * u128::from(self.backlog.packets);
-        self.series.add_to(BACKLOG, now, backlog.packets as f64);
-        self.backlog = backlog;
         self.backlog_since = now;
+    }
+
+    /// [`backlog`](Self::backlog) and [`dequeued`](Self::dequeued) in one.
+    #[inline]
+    pub fn left(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
+        self.hold(now);
+        self.backlog = backlog;
+        self.series.open(now);
+        self.series.put(BACKLOG, float(backlog.packets));
+        self.sent(now, len, sojourn);
+    }
+
+    /// [`offered`](Self::offered), [`backlog`](Self::backlog) of one packet, and
+    /// [`left`](Self::left) at once, of a packet that was never held: nothing else is.
+    #[inline]
+    pub fn passed(&mut self, now: Time, len: u32) {
+        self.backlog_since = now;
+        self.series.open(now);
+        self.series.put(BACKLOG, 1.0);
+        self.series.put(BACKLOG, 0.0);
+        if self.window.holds(now) {
+            self.offered.add(len);
+        }
+        self.sent(now, len, Span::ZERO);
     }
 
     /// The link's rate is `rate` from now on.

@@ -155,3 +155,33 @@ fn fairness_is_among_flows_that_compete() {
     cell.flows.clear();
     assert_eq!(crate::Aggregate::of(&cell, &[]).jain, None);
 }
+
+/// What is told in one call is what is told in three.
+#[test]
+fn a_packet_that_was_never_held_counts_as_one_held_for_no_time() {
+    let new = || LinkRecorder::new(window(), Some(Rate::from_bps(1_000_000)));
+    let (mut short, mut long) = (new(), new());
+    let one = Backlog {
+        packets: 1,
+        bytes: 1000,
+    };
+    for at in [500, 1000, 1040, 1700, 3000, 3001] {
+        short.passed(ms(at), 1000);
+        long.offered(ms(at), 1000);
+        long.backlog(ms(at), one);
+        long.backlog(ms(at), Backlog::default());
+        long.dequeued(ms(at), 1000, Span::ZERO);
+    }
+    // And one that was held: what has left, and what is left then, in one call or two.
+    for recorder in [&mut short, &mut long] {
+        recorder.offered(ms(3100), 1000);
+        recorder.backlog(ms(3100), one);
+    }
+    short.left(ms(3101), Backlog::default(), 1000, Span::from_millis(1));
+    long.backlog(ms(3101), Backlog::default());
+    long.dequeued(ms(3101), 1000, Span::from_millis(1));
+    let told = |link: LinkRecorder| format!("{:?}", link.finish(Report::default()));
+    let told = (told(short), told(long));
+    assert!(told.0.contains("dequeued_packets: 4"), "{}", told.0);
+    assert_eq!(told.0, told.1);
+}

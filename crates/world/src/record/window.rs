@@ -72,9 +72,21 @@ impl<const N: usize> Rows<N> {
 
     #[inline]
     pub(super) fn add_to(&mut self, row: usize, now: Time, value: f64) {
+        self.open(now);
+        self.put(row, value);
+    }
+
+    /// Now is in the current interval.
+    #[inline]
+    pub(super) fn open(&mut self, now: Time) {
         if now > self.ends {
             self.close_until(now);
         }
+    }
+
+    /// Adds to the current interval.
+    #[inline]
+    pub(super) fn put(&mut self, row: usize, value: f64) {
         self.current[row].0 += value;
         self.current[row].1 += 1;
     }
