@@ -22,8 +22,8 @@ macro_rules! study {
 pub(crate) const STUDIES: &[BuiltIn] = &[
     study!(
         "adth": "study.toml", "one.toml", "own.toml", "two.toml", "three.toml", "four.toml",
-        "five.toml", "voice.toml", "sizes.toml", "random.toml", "stringent.toml", "six.toml",
-        "tcp.toml",
+        "five.toml", "share.toml", "voice.toml", "sizes.toml", "random.toml", "stringent.toml",
+        "six.toml", "tcp.toml",
         "published-two.csv", "published-e1.csv", "published-e2.csv", "published-e3.csv",
         "published-voice.csv", "published-e6.csv",
         "wire.toml", "wire-live.toml",
