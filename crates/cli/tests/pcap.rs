@@ -99,6 +99,63 @@ fn tshark_has_no_complaint() {
     );
 }
 
+/// AccECN in the words of tshark: the handshake's flags, a counter that begins at 5 and counts each
+/// mark of the queue, and the option's bytes.
+#[test]
+fn tshark_reads_accurate_ecn() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = r#"
+format = "sojourn-scenario/1"
+name = "accurate"
+duration = "5s"
+[dumbbell]
+rtt = "30ms"
+rate = "10mbit"
+qdisc = "codel ecn"
+[[flow]]
+name = "upload"
+direction = "up"
+app = "bulk"
+tcp = { ecn = "accecn" }
+"#;
+    fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
+    let arguments = [
+        "run",
+        "scenario.toml",
+        "--out",
+        "out",
+        "--pcap",
+        "server",
+        "--snap-len",
+        "65535",
+    ];
+    let output = sojourn(&arguments, dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let file = dir.path().join("out/run-1-server.pcapng");
+    let count = |filter: &str| tshark(&file, filter).len();
+    let wrong = "_ws.malformed or _ws.expert.severity == error or tcp.checksum.status == 0";
+    assert_eq!(tshark(&file, wrong), Vec::<String>::new());
+    // Of SYNs tshark shows the flags one by one, and of what follows the number of all three.
+    let flags = |ack: u8, set: [u8; 3]| {
+        let [ae, cwr, ece] = set;
+        count(&format!(
+            "tcp.flags.syn == 1 and tcp.flags.ack == {ack} and tcp.flags.ae == {ae} \
+             and tcp.flags.cwr == {cwr} and tcp.flags.ece == {ece}"
+        ))
+    };
+    assert_eq!(flags(0, [1, 1, 1]), 1);
+    assert_eq!(flags(1, [0, 1, 0]), 1);
+    // SYN-ACK, its ACK and the first data try the option with all three fields.
+    assert_eq!(count("tcp.options.acc_ecn.ee1b"), 3);
+    let marked = count("ip.dsfield.ecn == 3 and tcp.len > 0");
+    assert!(marked > 5, "{marked}");
+    let acks = "tcp.srcport == 5001 and tcp.flags.syn == 0";
+    let last = format!("{acks} and tcp.flags.ace == {}", (5 + marked) % 8);
+    assert!(count(&last) > 5, "the counter follows");
+    let bytes = format!("tcp.options.acc_ecn.eceb == {}", 1448 * marked);
+    assert!(count(&bytes) > 0, "and so do its bytes");
+}
+
 #[test]
 fn two_captures_give_the_round_trips_of_the_run() {
     let (dir, summary) = capture(&[]);

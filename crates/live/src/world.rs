@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use sojourn_tcp::Config;
+use sojourn_tcp::{Config, Ecn};
 use sojourn_units::{Span, Time};
 use sojourn_world::{
     Cell, Cost, Line, Progress, RunResult, Taps, Transport, World, WorldError, WorldName,
@@ -263,10 +263,18 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
     let mut memory = 2 * first.receive_window_max.max(default);
     for (other, config) in configs {
         let switches = |c: &Config| {
-            let [ecn, sack, timestamps, rack, frto] =
-                [c.wants_ecn(), c.sack, c.timestamps, c.rack, c.frto].map(u32::from);
+            let [sack, timestamps, rack, frto] =
+                [c.sack, c.timestamps, c.rack, c.frto].map(u32::from);
             let windows = [c.initial_window, c.receive_window];
-            [ecn, sack, timestamps, rack, frto, windows[0], windows[1]]
+            [
+                tcp_ecn(c),
+                sack,
+                timestamps,
+                rack,
+                frto,
+                windows[0],
+                windows[1],
+            ]
         };
         let names = [
             "ecn",
@@ -313,6 +321,15 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
     })
 }
 
+/// Linux's `tcp_ecn`: who opens a connection asks for this much, and who is asked agrees to it.
+fn tcp_ecn(config: &Config) -> u32 {
+    match config.wanted_ecn() {
+        Ecn::Off => 0,
+        Ecn::Classic => 1,
+        Ecn::Accurate => 3,
+    }
+}
+
 /// The kernel parameters of hosts whose connections are like this one, with so much memory for
 /// what one of them receives.
 fn settings(first: &Config, memory: u32) -> Vec<(&'static str, String)> {
@@ -322,7 +339,7 @@ fn settings(first: &Config, memory: u32) -> Vec<(&'static str, String)> {
         ("ipv4/tcp_no_metrics_save", flag(true)),
         // A retransmission timeout would otherwise change skb->hash, as no wire does.
         ("core/txrehash", flag(false)),
-        ("ipv4/tcp_ecn", flag(first.wants_ecn())),
+        ("ipv4/tcp_ecn", tcp_ecn(first).to_string()),
         ("ipv4/tcp_sack", flag(first.sack)),
         ("ipv4/tcp_timestamps", flag(first.timestamps)),
         ("ipv4/tcp_recovery", flag(first.rack)),

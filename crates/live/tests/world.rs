@@ -8,7 +8,7 @@ use common::{available, measured};
 use sojourn_apps::{Bulk, Cbr, File, Gaps, Ping};
 use sojourn_live::Live;
 use sojourn_qdisc::{Spec, Value};
-use sojourn_tcp::{Algorithm, Config, DelayedAck};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
     Cell, Change, Flow, LineChange, LineRate, Network, Place, Profile, Radio, Routing, Taps,
@@ -281,7 +281,7 @@ fn an_ecn_flow_is_marked_by_codel_and_loses_little() {
         return;
     }
     let ecn = Transport::Tcp(Config {
-        ecn: true,
+        ecn: Ecn::Classic,
         ..Config::default()
     });
     let mut cell = cell(3000, vec![flow("bulk", ecn, Bulk)]);
@@ -467,7 +467,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         assert!(reason.contains(name), "{reason}");
     }
     let ecn = Transport::Tcp(Config {
-        ecn: true,
+        ecn: Ecn::Classic,
         ..Config::default()
     });
     let both = vec![flow("a", tcp(), Bulk), flow("b", ecn, Bulk)];

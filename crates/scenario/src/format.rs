@@ -4,8 +4,8 @@
 use crate::apps::App;
 use crate::problem::Problems;
 use crate::quantity::{
-    AckDelay, Bytes, ChanceWords, ChangedSpeed, Dscp, Duration, Factor, Length, LossWords, Name,
-    Queue, ReorderWords, Seeds, Speed,
+    AckDelay, Bytes, ChanceWords, ChangedSpeed, Dscp, Duration, EcnWord, Factor, Length, LossWords,
+    Name, Queue, ReorderWords, Seeds, Speed,
 };
 use crate::read::Read;
 use crate::tree::Node;
@@ -445,8 +445,9 @@ table! {
         delayed_ack: Option<AckDelay>,
         /// Nagle's algorithm: small segments wait while data is in flight. Default false.
         nagle: Option<bool>,
-        /// Classic ECN (RFC 3168). Default false.
-        ecn: Option<bool>,
+        /// Explicit congestion notification: `true` as in RFC 3168, "accecn" with counts of marks
+        /// (RFC 9768; Linux's `tcp_ecn` 3). Default false.
+        ecn: Option<EcnWord>,
         /// Spread each window over a round trip. Default false.
         pacing: Option<bool>,
         /// Send buffer in bytes, the most in flight; it grows up to that with the window. Default
@@ -477,8 +478,11 @@ words! {
         Cubic = "cubic" => Algorithm::Cubic,
         /// Compound TCP (Tan et al. 2006); not in Linux.
         Compound = "compound" => Algorithm::Compound,
-        /// Data Center TCP (RFC 8257), with ECN whatever `ecn` says.
+        /// Data Center TCP (RFC 8257), with RFC 3168's ECN if `ecn` names no other.
         Dctcp = "dctcp" => Algorithm::Dctcp,
+        /// Prague (draft-briscoe-iccrg-prague-congestion-control), with AccECN and ECT(1), for queues
+        /// of L4S such as `dualpi2`; not in Linux.
+        Prague = "prague" => Algorithm::Prague,
         /// BBR version 1, as Linux has it.
         Bbr = "bbr" => Algorithm::Bbr,
         /// BBR version 3 (draft-ietf-ccwg-bbr); not in Linux.

@@ -5,7 +5,7 @@ mod common;
 use common::{GOOD, changed, parse};
 use sojourn_apps::{Bulk, Cbr, Gaps, Ping};
 use sojourn_scenario::{Options, Scenario};
-use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
+use sojourn_tcp::{Algorithm, DelayedAck, Ecn, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, LineChange, LineRate, Transport};
 use std::path::{Path, PathBuf};
@@ -218,6 +218,21 @@ fn a_flows_own_tcp_goes_before_the_common_one() {
     assert!(!tcp.sack && !tcp.rack);
 }
 
+#[test]
+fn ecn_is_a_switch_or_a_word() {
+    for (value, wanted) in [
+        ("false", Ecn::Off),
+        ("true", Ecn::Classic),
+        ("\"accecn\"", Ecn::Accurate),
+    ] {
+        let text = changed("[dumbbell]", &format!("[tcp]\necn = {value}\n[dumbbell]"));
+        let Transport::Tcp(tcp) = cells(&text, &[])[0].flows[0].transport else {
+            panic!("tcp");
+        };
+        assert_eq!(tcp.wanted_ecn(), wanted);
+    }
+}
+
 /// Every word for `cc`, and the recovery that it brings.
 #[test]
 fn recovery_variants_are_words_for_the_congestion_control() {
@@ -232,6 +247,7 @@ fn recovery_variants_are_words_for_the_congestion_control() {
         ("dctcp", "dctcp", true, true),
         ("bbr", "bbr", true, true),
         ("bbr3", "bbr3", true, true),
+        ("prague", "prague", true, true),
     ] {
         let keys = format!("[tcp]\ncc = \"{word}\"\ntick = \"10ms\"\nvegas = \"ns2\"\n[dumbbell]");
         let Transport::Tcp(tcp) = cells(&changed("[dumbbell]", &keys), &[])[0].flows[0].transport

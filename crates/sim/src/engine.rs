@@ -11,8 +11,8 @@ use crate::net::Net;
 use crate::packet::{Body, Packet};
 use crate::tap::Seen;
 use sojourn_apps::{App, Datagram, Input, Message, Wish, Wishes};
-use sojourn_qdisc::{Ecn, Report};
-use sojourn_tcp::{Received, State};
+use sojourn_qdisc::Report;
+use sojourn_tcp::{Codepoint, Received, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Control, FlowRecorder, Progress, WorldName};
 use std::ops::ControlFlow;
@@ -375,8 +375,8 @@ impl Engine {
             // not lost.
             (Body::Segment(_), _) if now > self.end => return,
             (Body::Segment(segment), Transport::Tcp { connection, .. }) => {
-                let ce = Ecn::from_bits(packet.tos) == Ecn::Ce;
-                let news = connection.receive(segment, ce, now);
+                let ecn = Codepoint::from_bits(packet.tos);
+                let news = connection.receive(segment, ecn, now);
                 if let Some(rtt) = news.rtt
                     && first
                 {
@@ -537,7 +537,7 @@ impl Engine {
             if sent.segment.payload > 0 && endpoint.is_first() {
                 recorder.sent(now, 1, u64::from(sent.retransmission));
             }
-            let packet = endpoint.segment(sent.segment, sent.ect);
+            let packet = endpoint.segment(sent.segment, sent.ecn);
             if let Some(spp) = recorder.spp()
                 && endpoint.paired
                 && endpoint.transport.sent(&packet).is_none()

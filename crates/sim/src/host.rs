@@ -2,8 +2,7 @@
 
 use crate::packet::{Body, Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port, Wishes};
-use sojourn_qdisc::Ecn;
-use sojourn_tcp::{Config, Connection, Segment};
+use sojourn_tcp::{Codepoint, Connection, Segment};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Flow, FlowRecorder, Received};
 use std::collections::VecDeque;
@@ -317,9 +316,8 @@ impl Endpoint {
 
     /// A segment as a packet.
     #[inline]
-    pub(crate) fn segment(&self, segment: Segment, ect: bool) -> Packet {
-        let headers = self.header() + Config::sack_len(segment.sack_count.min(3));
-        let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
+    pub(crate) fn segment(&self, segment: Segment, ecn: Codepoint) -> Packet {
+        let headers = self.header() + segment.varying_len();
         let len = segment.payload.saturating_add(headers);
         Packet::segment(segment, self.way, len, self.tos | ecn as u8)
     }

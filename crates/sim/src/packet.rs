@@ -352,10 +352,11 @@ impl QdiscPacket for Packet {
             ack: segment.ack,
             timestamp: Some((stamp(segment.ts), stamp(segment.ts_echo))),
             sack,
-            sacks: segment.sack_count.min(3),
-            flags: segment.flags.bits(),
+            sacks: segment.sack_blocks().len() as u8,
+            flags: segment.flags.bits() as u8,
             payload: segment.payload > 0,
-            other_options: false,
+            // As of a frame: whatever AE or the option say must not be lost.
+            other_options: segment.flags.has(Flags::AE) || segment.accecn().is_some(),
         })
     }
 }

@@ -211,7 +211,11 @@ impl WayFacts {
                 for (to, block) in blocks.iter_mut().zip(segment.sack_blocks()) {
                     *to = (block.start, block.end);
                 }
+                let accecn = segment.accecn();
                 envelope.tcp(&TcpSegment {
+                    accecn: accecn
+                        .as_ref()
+                        .map(|option| (option.kind(), option.fields())),
                     sack: &blocks[..segment.sack_blocks().len()],
                     ..tcp_header(segment, &self.tcp)
                 })
@@ -224,7 +228,7 @@ fn is_syn(packet: &Packet) -> bool {
     matches!(packet.body(), Body::Segment(segment) if segment.flags.has(Flags::SYN))
 }
 
-/// The header and the options but for SACK blocks.
+/// The header and the options but for SACK blocks and AccECN's.
 fn tcp_header(segment: &Segment, config: &Config) -> TcpSegment<'static> {
     let syn = segment.flags.has(Flags::SYN);
     // As Linux, which reckons with the memory, twice the window.
@@ -244,6 +248,7 @@ fn tcp_header(segment: &Segment, config: &Config) -> TcpSegment<'static> {
         timestamps: config
             .timestamps
             .then(|| (stamp(segment.ts), stamp(segment.ts_echo))),
+        accecn: None,
         sack: &[],
         payload: segment.payload,
     }

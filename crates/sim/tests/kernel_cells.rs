@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use sojourn_apps::{Bulk, File};
 use sojourn_qdisc::Spec;
-use sojourn_tcp::{Algorithm, Config};
+use sojourn_tcp::{Algorithm, Config, Ecn};
 use sojourn_tidy::{generated, root};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, LineRate, RunResult};
@@ -80,7 +80,7 @@ impl Row {
     fn cell(&self, millis: u64, seed: u64) -> Cell {
         let config = Config {
             algorithm: self.algorithm,
-            ecn: self.ecn,
+            ecn: if self.ecn { Ecn::Classic } else { Ecn::Off },
             ..Config::default()
         };
         let rtt = ms(self.rtt);

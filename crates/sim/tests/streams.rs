@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use proptest::prelude::*;
 use sojourn_apps::{Bulk, Cbr, File, Gaps};
-use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, SlowStart};
 use sojourn_units::Time;
 use sojourn_world::{Cell, LineRate, Reorder};
 
@@ -118,7 +118,7 @@ fn equal_flows_share_equally() {
 #[test]
 fn ecn_replaces_drops() {
     let config = Config {
-        ecn: true,
+        ecn: Ecn::Classic,
         ..Config::default()
     };
     let flows = vec![tcp("bulk", Bulk, ms(20), config)];

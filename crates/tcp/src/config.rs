@@ -16,8 +16,11 @@ pub enum Algorithm {
     Westwood,
     /// Compound TCP, Tan et al. 2006; Windows had it, Linux does not.
     Compound,
-    /// Data Center TCP, RFC 8257; `dctcp` in Linux. Negotiates ECN whatever [`Config::ecn`] says.
+    /// Data Center TCP, RFC 8257; `dctcp` in Linux. Negotiates ECN if [`Config::ecn`] does not.
     Dctcp,
+    /// Prague, draft-briscoe-iccrg-prague-congestion-control, the sender of L4S; not in Linux's main
+    /// line. Negotiates AccECN whatever [`Config::ecn`] says, and is Reno with less.
+    Prague,
     /// BBR version 1; `bbr` in Linux.
     Bbr,
     /// BBR version 3, draft-ietf-ccwg-bbr; not in Linux's main line.
@@ -29,7 +32,7 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All that are here, in the order of their age.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Reno,
         Self::Vegas,
         Self::Westwood,
@@ -38,6 +41,7 @@ impl Algorithm {
         Self::Dctcp,
         Self::Bbr,
         Self::Bbr3,
+        Self::Prague,
     ];
 
     /// Its name in scenario files and tables; Linux's where Linux has it.
@@ -49,6 +53,7 @@ impl Algorithm {
             Self::Westwood => "westwood",
             Self::Compound => "compound",
             Self::Dctcp => "dctcp",
+            Self::Prague => "prague",
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
             Self::Linux(name) => name,
@@ -57,8 +62,21 @@ impl Algorithm {
 
     /// Whether Linux's main line has it. Its `tcp_bbr` is version 1.
     pub const fn is_in_linux(self) -> bool {
-        !matches!(self, Self::Compound | Self::Bbr3)
+        !matches!(self, Self::Compound | Self::Bbr3 | Self::Prague)
     }
+}
+
+/// How a receiver tells its peer of marks, if the peer agrees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not at all: what is sent is not ECN-capable.
+    #[default]
+    Off,
+    /// By an echo until the window is reduced (RFC 3168); Linux: `tcp_ecn` 1.
+    Classic,
+    /// By counters (AccECN, RFC 9768), or as RFC 3168 if the peer knows no more than that; Linux:
+    /// `tcp_ecn` 3.
+    Accurate,
 }
 
 /// How many of its own segments Vegas wants to keep in the queue.
@@ -195,8 +213,8 @@ pub struct Config {
     pub delayed_ack: DelayedAck,
     /// Nagle's algorithm (RFC 1122 section 4.2.3.4). Default off.
     pub nagle: bool,
-    /// Classic ECN (RFC 3168). Default off.
-    pub ecn: bool,
+    /// Explicit congestion notification. Default off.
+    pub ecn: Ecn,
     /// Spread a window over a round trip. Default off.
     pub pacing: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements, and so the most in
@@ -236,7 +254,7 @@ impl Default for Config {
                 timeout: Span::from_millis(200),
             },
             nagle: false,
-            ecn: false,
+            ecn: Ecn::Off,
             pacing: false,
             send_buffer: (4 << 20) * 1448 / 2216,
             receive_window: 64 << 10,
@@ -246,9 +264,16 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Whether ECN is negotiated: on request, and always for DCTCP, which is nothing without.
-    pub const fn wants_ecn(&self) -> bool {
-        self.ecn || matches!(self.algorithm, Algorithm::Dctcp)
+    /// What is negotiated: what [`Config::ecn`] says, and always something for DCTCP and Prague, which
+    /// are nothing without.
+    pub const fn wanted_ecn(&self) -> Ecn {
+        match (self.algorithm, self.ecn) {
+            (Algorithm::Dctcp, Ecn::Off) => Ecn::Classic,
+            (Algorithm::Prague, _) if self.ns2.is_none() => Ecn::Accurate,
+            // ns-2's senders hear no counters.
+            (_, Ecn::Accurate) if self.ns2.is_some() => Ecn::Off,
+            (_, ecn) => ecn,
+        }
     }
 
     /// Whether the receiver's ECN-echo follows the marks segment by segment (RFC 8257 section
@@ -256,12 +281,13 @@ impl Config {
     pub const fn echoes_exactly(&self) -> bool {
         match self.algorithm {
             Algorithm::Dctcp => true,
-            Algorithm::Bbr3 => self.ecn,
+            Algorithm::Bbr3 => !matches!(self.ecn, Ecn::Off),
             _ => false,
         }
     }
 
-    /// Bytes of IPv4 and TCP header of a segment with `sack_blocks` SACK blocks.
+    /// Bytes of IPv4 and TCP header of a segment with `sack_blocks` SACK blocks, and without an
+    /// AccECN option.
     pub const fn header_len(&self, sack_blocks: u8) -> u16 {
         let timestamps = if self.timestamps { 12 } else { 0 };
         40 + timestamps + Self::sack_len(sack_blocks)

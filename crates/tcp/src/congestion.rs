@@ -15,6 +15,7 @@ mod dctcp;
 mod events;
 mod hystart;
 mod hystart_plus_plus;
+mod prague;
 mod reno;
 mod vegas;
 mod westwood;
@@ -28,6 +29,7 @@ pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use hystart_plus_plus::HyStartPlusPlus;
+pub use prague::Prague;
 pub use reno::Reno;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
@@ -80,6 +82,7 @@ enum Kind {
     Westwood(Westwood),
     Compound(Compound),
     Dctcp(Dctcp),
+    Prague(Prague),
     // Boxed: large, and what every connection holds should stay small.
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
@@ -95,6 +98,7 @@ impl Kind {
             Algorithm::Westwood => Self::Westwood(Westwood::new(config)),
             Algorithm::Compound => Self::Compound(Compound::new(config)),
             Algorithm::Dctcp => Self::Dctcp(Dctcp::new(config)),
+            Algorithm::Prague => Self::Prague(Prague::new(config)),
             Algorithm::Bbr => Self::Bbr(Box::new(Bbr::new(config))),
             Algorithm::Bbr3 => Self::Bbr3(Box::new(Bbr3::new(config))),
         }
@@ -110,6 +114,7 @@ macro_rules! each {
             Kind::Westwood($control) => $call,
             Kind::Compound($control) => $call,
             Kind::Dctcp($control) => $call,
+            Kind::Prague($control) => $call,
             Kind::Bbr($control) => $call,
             Kind::Bbr3($control) => $call,
             Kind::Own($control) => $call,
@@ -137,6 +142,7 @@ impl Clone for Kind {
             Self::Westwood(control) => Self::Westwood(control.clone()),
             Self::Compound(control) => Self::Compound(control.clone()),
             Self::Dctcp(control) => Self::Dctcp(control.clone()),
+            Self::Prague(control) => Self::Prague(control.clone()),
             Self::Bbr(control) => Self::Bbr(control.clone()),
             Self::Bbr3(control) => Self::Bbr3(control.clone()),
             Self::Own(control) => {
@@ -214,6 +220,18 @@ impl Control {
 
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         each!(&self.kind, control => control.pacing_rate())
+    }
+
+    pub(crate) fn marked_share(&self) -> Option<f64> {
+        each!(&self.kind, control => control.marked_share())
+    }
+
+    /// The peer does not count marks. Whoever cannot do without is Reno then: who sends for L4S must
+    /// have accurate feedback (RFC 9331 section 4.2).
+    pub(crate) fn do_without_counts(&mut self, config: &Config) {
+        if matches!(self.kind, Kind::Prague(_)) {
+            *self = Self::of(Kind::Reno(Reno::new(config)));
+        }
     }
 
     pub(crate) fn controls_recovery(&self) -> bool {

@@ -2,15 +2,19 @@
 //! Source: RFC 9293 section 3.10, RFC 6298 section 5.7 and RFC 5681 section 3.1 (lost SYN).
 //!
 //! Options are agreed out of band: both ends get the same [`Config`]. Only ECN is negotiated on
-//! the wire (RFC 3168 section 6.1.1), because its flags are there.
+//! the wire, because its flags are there.
 //! Not here: resets for segments that no connection wants; TIME-WAIT has no timer.
 
-use crate::config::Config;
+mod accurate;
+mod handshake;
+
+use crate::accecn::Reflector;
+use crate::config::{Config, Ecn};
 use crate::congestion::{CongestionControl, Control};
 use crate::info::{Counters, Info, State};
 use crate::limits::Limits;
 use crate::receiver::Receiver;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Codepoint, Flags, Segment};
 use crate::sender::{Outgoing, Sender};
 use crate::{INFINITE, Span, Time, seq};
 use alloc::boxed::Box;
@@ -20,8 +24,9 @@ use alloc::boxed::Box;
 pub struct Transmit {
     /// The segment.
     pub segment: Segment,
-    /// Send with ECT(0) in the IP header: new data of an ECN connection (RFC 3168 6.1.5).
-    pub ect: bool,
+    /// What the ECN field of the IP header is to say: ECT(0), or ECT(1), for data of a connection
+    /// that has agreed on ECN.
+    pub ecn: Codepoint,
     /// Data that was sent before.
     pub retransmission: bool,
 }
@@ -66,10 +71,11 @@ enum Phase {
 #[repr(C)]
 pub struct Connection {
     isn: u32,
+    /// Payload of a full segment beside options of constant length.
     mss: u16,
     phase: Phase,
     /// Negotiated.
-    ecn: bool,
+    ecn: Ecn,
     syn_at: Time,
     /// When pacing lets the next segment go; [`Time::MAX`] when it does not wait for that.
     pace_timer: Time,
@@ -89,6 +95,8 @@ pub struct Connection {
     reset_due: Option<u32>,
     /// The peer closed first.
     passive_close: bool,
+    /// What the peer must hear of marks, once AccECN is agreed on.
+    accurate: Option<Box<Reflector>>,
     config: Config,
 }
 
@@ -105,7 +113,7 @@ impl Connection {
             isn,
             mss: config.mss,
             phase: Phase::Closed,
-            ecn: false,
+            ecn: Ecn::Off,
             syn_at: Time::MAX,
             pace_timer: Time::MAX,
             segments: 0,
@@ -118,6 +126,7 @@ impl Connection {
             aborted: false,
             reset_due: None,
             passive_close: false,
+            accurate: None,
             config: *config,
         }
     }
@@ -135,6 +144,7 @@ impl Connection {
         self.sender.control.can_fork().then(|| Self {
             sender: self.sender.clone(),
             receiver: self.receiver.clone(),
+            accurate: self.accurate.clone(),
             ..*self
         })
     }
@@ -160,11 +170,11 @@ impl Connection {
         }
     }
 
-    /// A segment of the peer arrived; `ce`: its IP header was marked "congestion experienced".
-    pub fn receive(&mut self, segment: &Segment, ce: bool, now: Time) -> Received {
+    /// A segment of the peer arrived, with this in the ECN field of its IP header.
+    pub fn receive(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
         let mut received = Received::default();
         if self.phase == Phase::Open && segment.flags.is_established() {
-            self.receive_open(segment, ce, now, &mut received);
+            self.receive_open(segment, ecn, now, &mut received);
             return received;
         }
         if segment.flags.has(Flags::RST) {
@@ -179,45 +189,64 @@ impl Connection {
             }
             Phase::Listen => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
-                    self.answer_syn(segment, now);
+                    self.answer_syn(segment, ecn, now);
                 }
                 return received;
             }
             Phase::SynSent => {
-                self.receive_in_syn_sent(segment, now, &mut received);
+                self.receive_in_syn_sent(segment, ecn, now, &mut received);
                 return received;
             }
             Phase::SynReceived => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
                     // The SYN once more: our answer was lost.
-                    self.syn_due = true;
+                    self.receive_syn_again(segment, ecn);
                     return received;
                 }
                 if !segment.flags.has(Flags::ACK) || segment.ack != self.isn.wrapping_add(1) {
                     return received;
                 }
                 self.establish(segment, now, &mut received);
+                self.read_last_ack(segment, now);
             }
             Phase::Open => {}
         }
         if segment.flags.has(Flags::SYN) {
             // A repeated SYN-ACK: our ACK was lost.
             self.receiver.ack_now = true;
+            self.note_syn_ack(ecn);
             return received;
         }
         if segment.flags.has(Flags::ACK) {
-            self.receive_open(segment, ce, now, &mut received);
+            self.receive_open(segment, ecn, now, &mut received);
         }
         received
     }
 
-    fn receive_open(&mut self, segment: &Segment, ce: bool, now: Time, received: &mut Received) {
+    fn receive_open(
+        &mut self,
+        segment: &Segment,
+        ecn: Codepoint,
+        now: Time,
+        received: &mut Received,
+    ) {
+        let ce = match self.ecn {
+            Ecn::Off => false,
+            Ecn::Classic => ecn == Codepoint::Ce,
+            Ecn::Accurate => return self.receive_accurate(segment, ecn, now, received),
+        };
+        self.receive_read(segment, ce, now, received);
+    }
+
+    /// A segment whose flags for ECN are those of RFC 3168.
+    #[inline]
+    fn receive_read(&mut self, segment: &Segment, ce: bool, now: Time, received: &mut Received) {
         let acked = self.sender.on_ack(segment, self.isn, now);
         received.acked = acked.bytes;
         received.rtt = received.rtt.or(acked.rtt);
         received.writable = acked.bytes > 0 && self.sender.take_writable();
         let rtt = &self.sender.rtt;
-        let arrival = self.receiver.on_segment(segment, ce && self.ecn, rtt, now);
+        let arrival = self.receiver.on_segment(segment, ce, rtt, now);
         received.delivered = arrival.delivered;
         received.peer_closed = arrival.closed;
         if arrival.closed && !self.sender.fin_sent() {
@@ -242,6 +271,9 @@ impl Connection {
         self.syn_due = false;
         self.syn_at = Time::MAX;
         self.pace_timer = Time::MAX;
+        self.ecn = Ecn::Off;
+        self.accurate = None;
+        self.mss = self.config.mss;
         let meter = self.sender.meter;
         self.sender = Sender::new(&self.config);
         self.sender.meter = meter;
@@ -256,54 +288,6 @@ impl Connection {
             self.aborted = true;
         }
         self.forget();
-    }
-
-    fn answer_syn(&mut self, segment: &Segment, now: Time) {
-        let setup = Flags::ECE.with(Flags::CWR);
-        self.ecn = self.config.wants_ecn() && segment.flags.has(setup);
-        self.receiver.start(segment, now);
-        self.phase = Phase::SynReceived;
-        self.syn_due = true;
-    }
-
-    fn receive_in_syn_sent(&mut self, segment: &Segment, now: Time, received: &mut Received) {
-        if !segment.flags.has(Flags::SYN) {
-            return;
-        }
-        if !segment.flags.has(Flags::ACK) {
-            // Both opened at once.
-            self.answer_syn(segment, now);
-            return;
-        }
-        if segment.ack != self.isn.wrapping_add(1) {
-            return;
-        }
-        self.ecn = self.config.wants_ecn()
-            && segment.flags.has(Flags::ECE)
-            && !segment.flags.has(Flags::CWR);
-        self.receiver.start(segment, now);
-        self.receiver.ack_now = true;
-        self.syn_ack_first = self.config.ns2.is_none();
-        self.establish(segment, now, received);
-    }
-
-    fn establish(&mut self, segment: &Segment, now: Time, received: &mut Received) {
-        self.phase = Phase::Open;
-        self.syn_due = false;
-        self.syn_at = Time::MAX;
-        self.sender.start(segment.window, now);
-        self.receiver.establish(now);
-        if self.syn_count == 1 {
-            let sample = now - self.syn_sent;
-            self.sender.rtt.sample(sample, 1, 1);
-            self.sender.rtt.observe_min(sample, now);
-            received.rtt = Some(sample);
-        } else if self.syn_count > 2 {
-            self.sender.restart_from_one();
-        }
-        let rtt = self.sender.rtt.measured().then(|| self.sender.rtt.srtt());
-        self.sender.control.on_established(rtt, now);
-        received.established = true;
     }
 
     /// A timer may have expired; harmless when none has.
@@ -374,39 +358,6 @@ impl Connection {
         (self.receiver.ack_now).then(|| self.plain(number, Flags::ACK, now))
     }
 
-    fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(number) = self.reset_due.take() {
-            return Some(self.plain(number, Flags::RST, now));
-        }
-        if !core::mem::take(&mut self.syn_due) {
-            return None;
-        }
-        let mut flags = Flags::SYN;
-        let answers = self.phase == Phase::SynReceived;
-        if answers {
-            flags = flags.with(Flags::ACK);
-            if self.ecn {
-                flags = flags.with(Flags::ECE);
-            }
-        } else if self.config.wants_ecn() && self.syn_count == 0 {
-            // A SYN that is sent again may have been lost for these bits (RFC 3168 6.1.1.1).
-            flags = flags.with(Flags::ECE).with(Flags::CWR);
-        }
-        let backoff = 1_u64 << self.syn_count.min(16);
-        let wait = (self.config.initial_rto * backoff).min(self.config.max_rto);
-        self.syn_at = now + wait;
-        self.syn_sent = now;
-        self.syn_count += 1;
-        let mut sent = self.plain(self.isn, flags, now);
-        if !answers {
-            sent.segment.ack = 0;
-            sent.segment.ts_echo = Time::ZERO;
-        }
-        // The window of a SYN is never scaled (RFC 7323 section 2.2).
-        sent.segment.window = sent.segment.window.min(u32::from(u16::MAX));
-        Some(sent)
-    }
-
     /// An ACK of what had arrived before the marks changed (RFC 8257 section 3.2).
     fn earlier_ack(&mut self, ack: u32, echo: bool, now: Time) -> Transmit {
         let number = seq::wire(self.isn, self.sender.next);
@@ -422,14 +373,25 @@ impl Connection {
         sent
     }
 
+    /// RFC 3168 section 6.1.5; with DCTCP, as Linux, retransmissions are capable too.
+    #[inline]
+    fn classic_codepoint(&self, outgoing: &Outgoing) -> Codepoint {
+        let again = outgoing.retransmission && !self.receiver.echoes_exactly();
+        if outgoing.payload > 0 && !again {
+            Codepoint::Ect0
+        } else {
+            Codepoint::NotEct
+        }
+    }
+
     /// A segment without data.
     #[inline(never)]
     fn plain(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
         let count = self.receiver.sack_count();
-        let segment = self.segment(number, flags, count, now);
+        let segment = self.segment(number, flags, count, (true, true), now);
         Transmit {
             segment,
-            ect: false,
+            ecn: Codepoint::NotEct,
             retransmission: false,
         }
     }
@@ -442,25 +404,23 @@ impl Connection {
         if outgoing.push {
             flags = flags.with(Flags::PSH);
         }
-        if self.ecn && outgoing.reduced {
+        if self.ecn == Ecn::Classic && outgoing.reduced {
             flags = flags.with(Flags::CWR);
         }
         // A retransmission keeps its size: SACK blocks only if they fit beside it.
-        let count = if outgoing.payload <= room {
-            self.receiver.sack_count()
-        } else {
-            0
-        };
+        let fits = outgoing.payload <= room;
+        let count = if fits { self.receiver.sack_count() } else { 0 };
         let number = seq::wire(self.isn, outgoing.offset);
-        let mut segment = self.segment(number, flags, count, now);
+        let mut segment = self.segment(number, flags, count, (false, fits), now);
         segment.payload = outgoing.payload;
         self.receiver.on_data_sent(now);
         Transmit {
             segment,
-            // RFC 3168 section 6.1.5; with DCTCP, as Linux, retransmissions are capable too.
-            ect: self.ecn
-                && outgoing.payload > 0
-                && (!outgoing.retransmission || self.receiver.echoes_exactly()),
+            ecn: match self.ecn {
+                Ecn::Off => Codepoint::NotEct,
+                Ecn::Classic => self.classic_codepoint(outgoing),
+                Ecn::Accurate => self.accurate_codepoint(outgoing),
+            },
             retransmission: outgoing.retransmission,
         }
     }
@@ -469,7 +429,14 @@ impl Connection {
     /// in, which waits until those have left the store buffer.
     #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
-    fn segment(&mut self, number: u32, flags: Flags, sack_count: u8, now: Time) -> Segment {
+    fn segment(
+        &mut self,
+        number: u32,
+        flags: Flags,
+        sack_count: u8,
+        (is_pure, fits): (bool, bool),
+        now: Time,
+    ) -> Segment {
         self.segments += 1;
         let mut segment = Segment {
             seq: number,
@@ -487,7 +454,7 @@ impl Connection {
             self.receiver.fill_sacks(&mut segment.sack);
         }
         if self.phase == Phase::Open && self.receiver.echo() {
-            segment.flags = segment.flags.with(Flags::ECE);
+            self.echo(&mut segment, is_pure, fits);
         }
         self.receiver.on_ack_sent();
         segment
@@ -584,6 +551,8 @@ impl Connection {
             acked_bytes: sender.acked_bytes(),
             delivered_bytes: self.receiver.delivered(),
             receive_window: u32::try_from(self.receiver.window()).unwrap_or(u32::MAX),
+            marked_share: sender.control.marked_share(),
+            ce: self.ce_counts(),
             counters: Counters {
                 segments: self.segments,
                 data_segments: sender.data_segments,

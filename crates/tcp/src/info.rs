@@ -60,6 +60,21 @@ pub struct Counters {
     pub reordered: u64,
 }
 
+/// What one end of a connection with AccECN has counted (RFC 9768 section 3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CeCounts {
+    /// Marked packets that have arrived (r.cep without its first value).
+    pub received: u64,
+    /// Bytes that have arrived with ECT(0), CE and ECT(1).
+    pub received_bytes: [u64; 3],
+    /// Marked packets that the peer has told of (s.cep).
+    pub told: u64,
+    /// Bytes that the peer's options have told of, with ECT(0), CE and ECT(1).
+    pub told_bytes: [u64; 3],
+    /// What is sent is ECN-capable: nothing has spoken against the path.
+    pub capable: bool,
+}
+
 /// A snapshot of a connection, as `TCP_INFO` gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
@@ -95,6 +110,11 @@ pub struct Info {
     pub delivered_bytes: u64,
     /// Receive window that this side offers.
     pub receive_window: u32,
+    /// The share of marked segments that the congestion control reckons with (alpha of DCTCP and
+    /// Prague).
+    pub marked_share: Option<f64>,
+    /// Marks counted at both ends, if the connection has agreed on AccECN (RFC 9768).
+    pub ce: Option<CeCounts>,
     /// Counters.
     pub counters: Counters,
 }

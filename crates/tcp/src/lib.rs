@@ -24,6 +24,7 @@ extern crate self as sojourn_tcp;
 #[cfg(test)]
 extern crate std;
 
+mod accecn;
 mod config;
 mod congestion;
 mod connection;
@@ -41,12 +42,12 @@ mod seq;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Algorithm, Config, DelayedAck, Ns2Agent, RtoRule, SlowStart, VegasConfig};
+pub use config::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent, RtoRule, SlowStart, VegasConfig};
 pub use congestion::*;
 pub use connection::{Connection, Received, Transmit};
-pub use info::{Counters, Info, State};
+pub use info::{CeCounts, Counters, Info, State};
 pub use limits::{LimitedBy, Limits};
 pub use rate::RateSample;
-pub use segment::{Flags, SackBlock, Segment};
+pub use segment::{AccEcnOption, Codepoint, Flags, SackBlock, Segment};
 pub use sender::Recovery;
 use sojourn_units::{Rate, Span, Time};

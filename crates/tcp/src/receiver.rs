@@ -227,6 +227,17 @@ impl Receiver {
         self.echo
     }
 
+    /// Marks are counted elsewhere (AccECN), and every segment tells of them.
+    pub(crate) fn echo_counts(&mut self) {
+        self.exact_echo = false;
+        self.echo = true;
+    }
+
+    /// Whether data has come that no ACK has covered.
+    pub(crate) fn has_unacknowledged(&self) -> bool {
+        self.next > self.acked
+    }
+
     /// Whether ECN-echo follows the marks segment by segment.
     pub(crate) fn echoes_exactly(&self) -> bool {
         self.exact_echo

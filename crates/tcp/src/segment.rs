@@ -17,6 +17,9 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement field is valid.
     pub const ACK: Self = Self(0x10);
+    /// Accurate ECN (RFC 9768). It stands in the bit of URG, which the model does not use; see
+    /// [`Flags::bits`].
+    pub const AE: Self = Self(0x20);
     /// ECN echo (RFC 3168).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168).
@@ -38,9 +41,22 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
-    /// The header's flag byte.
-    pub const fn bits(self) -> u8 {
-        self.0
+    /// The header's flags as they stand on the wire: AE is the lowest bit of the byte before.
+    pub const fn bits(self) -> u16 {
+        let ae = (self.0 & Self::AE.0) as u16;
+        (self.0 & !Self::AE.0) as u16 | ae << 3
+    }
+
+    /// AE, CWR and ECE as a number of three bits (RFC 9768 section 3.2.2).
+    pub const fn ace(self) -> u8 {
+        (self.0 & Self::AE.0) >> 3 | self.0 >> 6
+    }
+
+    /// With AE, CWR and ECE from the lowest three bits of `ace`, and no others of these.
+    #[must_use]
+    pub const fn with_ace(self, ace: u8) -> Self {
+        let others = self.0 & !(Self::AE.0 | Self::CWR.0 | Self::ECE.0);
+        Self(others | (ace & 4) << 3 | (ace & 3) << 6)
     }
 }
 
@@ -51,6 +67,65 @@ pub struct SackBlock {
     pub start: u32,
     /// The sequence number after the block.
     pub end: u32,
+}
+
+/// The ECN field of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Codepoint {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0,
+    /// ECT(1), of L4S (RFC 9331).
+    Ect1 = 1,
+    /// ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Codepoint {
+    /// From the lowest two bits of the TOS byte or traffic class.
+    pub const fn from_bits(tos: u8) -> Self {
+        match tos & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+}
+
+/// The AccECN option (RFC 9768 section 3.2.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcnOption {
+    /// Order 1 (kind 174): ECT(1), CE, ECT(0). Otherwise order 0 (kind 172): ECT(0), CE, ECT(1).
+    pub ect1_first: bool,
+    /// Number of fields, 0 to 3.
+    pub count: u8,
+    /// The fields in their order, 24 bits each.
+    pub fields: [u32; 3],
+}
+
+impl AccEcnOption {
+    /// Bits of a field.
+    pub(crate) const MASK: u32 = (1 << 24) - 1;
+
+    /// Bytes of the option with its padding.
+    pub const fn len(count: u8) -> u16 {
+        // Kind and length, three bytes a field, and padding to whole words.
+        (2 + 3 * count as u16).next_multiple_of(4)
+    }
+
+    /// Its kind on the wire.
+    pub const fn kind(&self) -> u8 {
+        if self.ect1_first { 174 } else { 172 }
+    }
+
+    /// The fields that are there.
+    pub fn fields(&self) -> &[u32] {
+        &self.fields[..usize::from(self.count.min(3))]
+    }
 }
 
 /// A segment without its data.
@@ -64,7 +139,8 @@ pub struct Segment {
     pub seq: u32,
     /// Acknowledgement number.
     pub ack: u32,
-    /// SACK blocks, the first [`Segment::sack_count`] of which are valid.
+    /// SACK blocks, of which [`Segment::sack_blocks`] gives the valid ones; the last may hold the
+    /// AccECN option instead.
     pub sack: [SackBlock; 3],
     /// Receive window in bytes, scaling done.
     pub window: u32,
@@ -72,14 +148,71 @@ pub struct Segment {
     pub payload: u16,
     /// Header flags.
     pub flags: Flags,
-    /// Number of valid SACK blocks, 0 to 3.
+    /// Options of varying length: the number of valid SACK blocks, 0 to 3, in the lowest two bits.
+    /// What stands above tells of the AccECN option, which [`Segment::accecn`] reads.
     pub sack_count: u8,
 }
+
+/// Of [`Segment::sack_count`]: the number of SACK blocks, that there is an AccECN option, its order,
+/// and where its number of fields begins.
+const BLOCKS: u8 = 0x03;
+const ACCECN: u8 = 0x04;
+const ECT1_FIRST: u8 = 0x08;
+const FIELDS_AT: u8 = 4;
 
 impl Segment {
     /// The valid SACK blocks.
     pub fn sack_blocks(&self) -> &[SackBlock] {
-        &self.sack[..usize::from(self.sack_count.min(3))]
+        &self.sack[..usize::from(self.sack_count & BLOCKS)]
+    }
+
+    /// The AccECN option, if the segment has one.
+    pub fn accecn(&self) -> Option<AccEcnOption> {
+        let word = self.sack_count;
+        let [_, second, third] = self.sack;
+        (word & ACCECN != 0).then_some(AccEcnOption {
+            ect1_first: word & ECT1_FIRST != 0,
+            count: word >> FIELDS_AT,
+            fields: [third.start, third.end, second.end],
+        })
+    }
+
+    /// Most fields of an AccECN option that fit beside so many SACK blocks; none if not even an
+    /// empty one does. With timestamps the header has as much room, beside three blocks none.
+    pub(crate) const fn accecn_room(blocks: usize) -> Option<u8> {
+        match blocks {
+            0 | 1 => Some(3),
+            2 => Some(2),
+            _ => None,
+        }
+    }
+
+    /// Puts the option in, which [`Segment::accecn_room`] must have allowed.
+    pub(crate) fn set_accecn(&mut self, option: &AccEcnOption) {
+        let blocks = self.sack_count & BLOCKS;
+        debug_assert!(Self::accecn_room(blocks.into()).is_some_and(|most| option.count <= most));
+        let [first, second, third] = option.fields;
+        self.sack[2] = SackBlock {
+            start: first,
+            end: second,
+        };
+        if option.count > 2 {
+            self.sack[1].end = third;
+        }
+        let order = if option.ect1_first { ECT1_FIRST } else { 0 };
+        self.sack_count = blocks | ACCECN | order | option.count << FIELDS_AT;
+    }
+
+    /// Bytes of the options of varying length: SACK and AccECN.
+    pub fn varying_len(&self) -> u16 {
+        let blocks = self.sack_count & BLOCKS;
+        let sack = crate::Config::sack_len(blocks);
+        if self.sack_count == blocks {
+            return sack;
+        }
+        sack + self
+            .accecn()
+            .map_or(0, |option| AccEcnOption::len(option.count))
     }
 }
 

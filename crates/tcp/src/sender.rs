@@ -5,6 +5,7 @@
 //! segments.
 //! Not here: the handshake (see `connection`), the receiving half (see `receiver`).
 
+mod accurate;
 mod ack;
 mod limit;
 mod ns2;
@@ -14,6 +15,7 @@ mod recovery;
 mod timers;
 mod writes;
 
+use crate::accecn::Counter;
 use crate::congestion::Control;
 use crate::info::Counters;
 use crate::limits::{LimitedBy, Meter};
@@ -129,6 +131,8 @@ pub(crate) struct Sender {
     initial_window: u32,
     frto: bool,
     writes: Writes,
+    /// Marks that the peer tells of by counters (AccECN), once that is agreed on.
+    pub(crate) marks: Option<Box<Counter>>,
     /// What has limited it so far.
     pub(crate) meter: Meter,
 }
@@ -183,6 +187,7 @@ impl Sender {
             limited: None,
             meter: Meter::default(),
             writes: Writes::default(),
+            marks: None,
             ns2: config.ns2.map(|agent| Box::new(Ns2::new(agent, config))),
         }
     }

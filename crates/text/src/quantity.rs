@@ -227,6 +227,21 @@ schema!(AckDelay, "delayed-ack", {
     "examples": [false, "40ms"],
 });
 
+/// How marks are told: `false`, `true` (RFC 3168) or `accecn` (RFC 9768).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnWord {
+    /// RFC 3168's ECN, or none.
+    Switch(bool),
+    /// AccECN.
+    Accurate,
+}
+
+schema!(EcnWord, "ecn", {
+    "description": "`false`: none; `true`: RFC 3168; `accecn`: RFC 9768.",
+    "anyOf": [{ "type": "boolean" }, { "enum": ["accecn"] }],
+    "examples": [true, "accecn"],
+});
+
 /// A quantity in a string; a bare number only gets a suggestion of how to write it.
 fn with_unit<T>(
     node: &Node,
@@ -637,6 +652,19 @@ impl Read for Seeds {
             _ => wrong_type(node, path, "a number of seeds, or a list of them"),
         };
         problems.refuse(problem)
+    }
+}
+
+impl Read for EcnWord {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Bool(on) => Some(Self::Switch(*on)),
+            Value::Text(word) if word == "accecn" => Some(Self::Accurate),
+            _ => {
+                let wanted = "`true` (RFC 3168), `false`, or \"accecn\" (RFC 9768)";
+                problems.refuse(wrong_type(node, path, wanted))
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Frames with TCP or UDP over IPv4: the headers, with right lengths and checksums.
 //! Sources: RFC 791, RFC 768, RFC 9293, RFC 1071 (checksums), RFC 2018 (SACK), RFC 7323
-//! (timestamps, window scale). Options stand in the order and with the padding of Linux.
+//! (timestamps, window scale), RFC 9768 section 3.2.3 (AccECN). Options stand in the order and with the padding of Linux.
 //!
 //! Payloads are zeros but for their first bytes, so a checksum needs no payload to be at hand.
 
@@ -42,8 +42,8 @@ pub struct TcpSegment<'a> {
     pub sequence: u32,
     /// Acknowledgement number.
     pub acknowledgement: u32,
-    /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the highest bit on.
-    pub flags: u8,
+    /// AE, CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the bit 0x100 on.
+    pub flags: u16,
     /// The window as it stands in the header, scaling done.
     pub window: u16,
     /// Largest segment (SYN only).
@@ -52,6 +52,8 @@ pub struct TcpSegment<'a> {
     pub window_scale: Option<u8>,
     /// Selective acknowledgements are understood (SYN only).
     pub sack_permitted: bool,
+    /// AccECN's option: its kind, and fields of 24 bits.
+    pub accecn: Option<(u8, &'a [u32])>,
     /// Timestamp and its echo.
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks; the first three, or four without timestamps, find room.
@@ -94,12 +96,13 @@ impl Envelope {
         self.push_ports(&mut headers);
         headers.push(&segment.sequence.to_be_bytes());
         headers.push(&segment.acknowledgement.to_be_bytes());
-        headers.push(&[0, segment.flags]);
+        let [high, low] = segment.flags.to_be_bytes();
+        headers.push(&[high & 1, low]);
         headers.push(&segment.window.to_be_bytes());
         // Checksum and urgent pointer.
         headers.push(&[0; 4]);
         options(segment, &mut headers);
-        headers.bytes[start + 12] = ((headers.len - start) as u8 / 4) << 4;
+        headers.bytes[start + 12] |= ((headers.len - start) as u8 / 4) << 4;
         headers.payload = usize::from(segment.payload);
         Self::seal(headers, start + 16)
     }
@@ -187,6 +190,14 @@ fn options(segment: &TcpSegment<'_>, headers: &mut Headers) {
     }
     if let Some(shift) = segment.window_scale {
         headers.push(&[NOP, 3, 3, shift]);
+    }
+    if let Some((kind, fields)) = segment.accecn {
+        let len = 2 + 3 * fields.len();
+        headers.push(&[NOP; 3][..len.next_multiple_of(4) - len]);
+        headers.push(&[kind, len as u8]);
+        for field in fields {
+            headers.push(&field.to_be_bytes()[1..]);
+        }
     }
     let room = 40 - (headers.len - start);
     let blocks = segment.sack.len().min(room.saturating_sub(4) / 8);

@@ -58,10 +58,45 @@ fn without_timestamps_four_blocks_fit_and_with_them_three() {
     }
 }
 
+/// AE, which the oracle calls NS, CWR and ECE.
+fn flag_bits(flags: u16) -> (bool, bool, bool) {
+    (flags & 0x100 != 0, flags & 0x80 != 0, flags & 0x40 != 0)
+}
+
+/// RFC 9768 figure 4: kind 172, eleven bytes, three fields; with padding before it. Two fields make
+/// eight bytes, which need none.
+#[test]
+fn accecn_has_its_option() {
+    let segment = TcpSegment {
+        flags: 0x150,
+        timestamps: Some((1, 2)),
+        accecn: Some((172, &[1001, 0x0102_0304, 1])),
+        sack: &[(5, 6)],
+        ..TcpSegment::default()
+    };
+    let headers = envelope(0, 0).tcp(&segment);
+    let bytes = headers.bytes();
+    let tcp = &bytes[ETHERNET + 20..];
+    assert_eq!(
+        tcp[12..14],
+        [0xe1, 0x50],
+        "14 words, AE, and ECE beside ACK"
+    );
+    let option = [1, 172, 11, 0, 3, 233, 2, 3, 4, 0, 0, 1];
+    assert_eq!(tcp[32..44], option);
+    assert_eq!(tcp[44..48], [1, 1, 5, 10]);
+    let segment = TcpSegment {
+        accecn: Some((174, &[1, 2])),
+        ..TcpSegment::default()
+    };
+    let headers = envelope(0, 0).tcp(&segment);
+    assert_eq!(headers.bytes()[ETHERNET + 40..], [174, 8, 0, 0, 1, 0, 0, 2]);
+}
+
 proptest! {
     #[test]
     fn the_oracle_reads_what_was_built(
-        sequence: u32, acknowledgement: u32, flags: u8, window: u16, payload in 0..1461_u16,
+        sequence: u32, acknowledgement: u32, flags in 0..0x200_u16, window: u16, payload in 0..1461_u16,
         stamps: Option<(u32, u32)>, blocks in prop::collection::vec(any::<(u32, u32)>(), 0..4),
         tos: u8, identification: u16,
     ) {
@@ -80,6 +115,7 @@ proptest! {
         let Some(TransportSlice::Tcp(tcp)) = packet.transport else { panic!("no TCP") };
         let sum = tcp.to_header().calc_checksum_ipv4(&ip.to_header(), tcp.payload());
         prop_assert_eq!(sum.expect("it is short"), tcp.checksum());
+        prop_assert_eq!((tcp.ns(), tcp.cwr(), tcp.ece()), flag_bits(flags));
         prop_assert_eq!(tcp.sequence_number(), sequence);
         prop_assert_eq!(tcp.acknowledgment_number(), acknowledgement);
         prop_assert_eq!((tcp.window_size(), tcp.payload().len()), (window, usize::from(payload)));

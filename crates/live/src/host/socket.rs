@@ -4,13 +4,14 @@ use std::ffi::c_int;
 use std::fs;
 use std::io;
 use std::net::SocketAddrV4;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::unfit::UnfitFlow;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use sojourn_bridge::{option, set_option};
-use sojourn_tcp::{Algorithm, Config, DelayedAck, LimitedBy, Limits};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, LimitedBy, Limits};
 use sojourn_units::{Rate, Span};
 use sojourn_world::Control;
 
@@ -102,6 +103,9 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Resu
     Ok(fd)
 }
 
+/// Only kernels with AccECN have this.
+const ACCECN: &str = "/proc/sys/net/ipv4/tcp_ecn_option";
+
 /// Whether the kernel's TCP can do what `config` asks for; the reason why not.
 pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
     let default = Config::default();
@@ -118,6 +122,10 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
         });
     }
     let choices = [
+        (
+            config.wanted_ecn() == Ecn::Accurate && !Path::new(ACCECN).exists(),
+            "this kernel has no AccECN (Linux 7.0 has it)",
+        ),
         (config.ns2.is_some(), "the kernel has no agent of ns-2"),
         (
             !config.tick.is_zero(),

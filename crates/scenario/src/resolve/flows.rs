@@ -8,10 +8,10 @@ use crate::apps::Place;
 use crate::format::{AgentWord, CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
 use crate::format::{RtoWord, SlowStartWord, TransportWord, VegasWord};
 use crate::problem::{Problem, suggestion};
-use crate::quantity::{AckDelay, Duration, Name};
+use crate::quantity::{AckDelay, Duration, EcnWord, Name};
 use sojourn_apps::{Datagram, Spec, Transport as Carrier};
 use sojourn_random::Stream;
-use sojourn_tcp::{Algorithm, Config, DelayedAck, Ns2Agent};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Flow, Label, Network, Transport};
 use std::collections::BTreeSet;
@@ -380,6 +380,11 @@ impl Resolver<'_> {
                 .map_or(default.slow_start, SlowStartWord::value),
             initial_ssthresh: keys.initial_ssthresh.map(|bytes| bytes.0),
             rto_rule: keys.rto.map_or(default.rto_rule, RtoWord::value),
+            ecn: match keys.ecn {
+                None | Some(EcnWord::Switch(false)) => Ecn::Off,
+                Some(EcnWord::Switch(true)) => Ecn::Classic,
+                Some(EcnWord::Accurate) => Ecn::Accurate,
+            },
             delayed_ack: match keys.delayed_ack {
                 None | Some(AckDelay::Switch(true)) => default.delayed_ack,
                 Some(AckDelay::Switch(false)) => DelayedAck::Off,
@@ -409,7 +414,6 @@ impl Resolver<'_> {
             (keys.timed_segment, &mut config.timed_segment),
             (keys.frto, &mut config.frto),
             (keys.nagle, &mut config.nagle),
-            (keys.ecn, &mut config.ecn),
             (keys.pacing, &mut config.pacing),
         ] {
             *field = key.unwrap_or(*field);
@@ -488,6 +492,12 @@ impl Resolver<'_> {
         }
         if config.clock.is_zero() {
             complain("clock", "must be above zero");
+        }
+        if config.ecn == Ecn::Accurate && config.ns2.is_some() {
+            complain(
+                "ecn",
+                "ns-2's senders know no AccECN: `true`, `false` or another `agent`",
+            );
         }
     }
 

@@ -52,11 +52,13 @@ pub struct AckEvent {
     pub pacing_rate: Rate,
     /// How long pacing still holds the next segment back.
     pub pacing_wait: Span,
-    /// The ACK carries ECN-echo.
+    /// The ACK carries ECN-echo, or counts of new marks.
     pub ecn_echo: bool,
-    /// Segments of `delivered` that the receiver reports as marked: all of them or none with an
-    /// echo that follows the marks (RFC 8257 section 3.2); AccECN (RFC 9768) would count them.
+    /// Segments of `delivered` that the receiver reports as marked: with AccECN (RFC 9768) as many
+    /// as it has counted, otherwise all of them or none.
     pub marked: u32,
+    /// Bytes of what is newly delivered that the receiver reports as marked, likewise.
+    pub marked_bytes: u64,
     /// The window may grow: data was acknowledged and no reduction is under way.
     pub may_grow: bool,
 }
@@ -77,7 +79,7 @@ pub struct AckArrival {
 pub enum Congestion {
     /// Fast recovery begins (RFC 5681 section 3.2).
     Loss,
-    /// A mark was echoed (RFC 3168 section 6.1.2).
+    /// A mark was echoed, or counted (RFC 3168 section 6.1.2).
     Mark,
     /// The retransmission timer expired (RFC 5681 section 3.1, equation 4 and LW).
     Timeout,
@@ -121,6 +123,11 @@ pub trait CongestionControl: Debug {
     /// Windows of data that the send buffer grows to hold (Linux `sndbuf_expand`).
     fn buffered_windows(&self) -> u32 {
         2
+    }
+
+    /// The share of marked segments that the control reckons with (alpha), if it does.
+    fn marked_share(&self) -> Option<f64> {
+        None
     }
 
     /// 64 random bits for what the control decides by lot.

@@ -1,6 +1,6 @@
 //! DCTCP: reductions in proportion to the share of marked bytes.
 //! Source: RFC 8257 sections 3.3 to 3.5; g = 1/16, alpha begins at 1. The receiver's exact echo
-//! (section 3.2) is in `receiver`.
+//! (section 3.2) is in `receiver`; with AccECN it counts instead.
 //! As Linux: losses halve the window; otherwise Reno.
 //! Difference: the ACK that ends an observation window and carries the first echo of the next
 //! reduces by the alpha of before it; Linux updates alpha first.
@@ -41,9 +41,7 @@ impl Dctcp {
         let new = ack.delivered_total.saturating_sub(self.delivered);
         self.delivered = ack.delivered_total;
         self.bytes += new;
-        if ack.ecn_echo {
-            self.marked += new;
-        }
+        self.marked += ack.marked_bytes.min(new);
         if ack.round_start && self.bytes > 0 {
             let share = self.marked as f64 / self.bytes as f64;
             self.alpha = self.alpha * (1.0 - GAIN) + GAIN * share;
@@ -60,6 +58,10 @@ impl CongestionControl for Dctcp {
 
     fn ssthresh(&self) -> u32 {
         self.window.ssthresh
+    }
+
+    fn marked_share(&self) -> Option<f64> {
+        Some(self.alpha)
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {

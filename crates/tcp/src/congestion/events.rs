@@ -28,6 +28,7 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
         pacing_wait: Span::ZERO,
         ecn_echo: false,
         marked: 0,
+        marked_bytes: 0,
         may_grow: true,
     }
 }

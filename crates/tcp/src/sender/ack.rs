@@ -31,6 +31,8 @@ pub(super) struct Facts {
     /// No data, no window change, nothing acknowledged: a duplicate (RFC 5681 section 2).
     pub(super) duplicate: bool,
     pub(super) ece: bool,
+    /// Of what is delivered, the marked packets and bytes, where the peer counts them.
+    pub(super) marked: Option<(u32, u64)>,
     /// Echoed timestamp.
     pub(super) echo: Time,
     /// End of the range reported as a duplicate; zero for none.
@@ -65,7 +67,7 @@ impl Sender {
         let opened = self.update_window(ack, segment.window, stale);
         let mut facts = Facts {
             advanced: ack > prior_una,
-            ece: segment.flags.has(Flags::ECE),
+            ece: segment.flags.has(Flags::ECE) && self.marks.is_none(),
             echo: segment.ts_echo,
             ..Facts::default()
         };
@@ -78,7 +80,10 @@ impl Sender {
             && !segment.flags.has(Flags::FIN)
             && self.has_outstanding();
         if !self.has_outstanding() && !facts.ece {
-            return Acked::default();
+            self.count_marks(segment, &mut facts, &Outcome::default());
+            if !facts.ece {
+                return Acked::default();
+            }
         }
         let prior_in_flight = self.board.in_flight();
         let mut out = Outcome {
@@ -102,6 +107,9 @@ impl Sender {
             // One of them was the hole; the others had been counted by duplicate ACKs.
             out.delivered = out.acked.saturating_sub(duplicates).max(1);
             self.board.remove_duplicates(out.acked);
+        }
+        if facts.marked.is_none() {
+            self.count_marks(segment, &mut facts, &out);
         }
         self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, prior_head)
     }
@@ -364,6 +372,12 @@ impl Sender {
         if round_start {
             self.next_round = self.rate.delivered();
         }
+        // An echo is meant for all that its ACK delivers.
+        let (marked, marked_bytes) = match facts.marked {
+            Some(marked) => marked,
+            None if facts.ece => (facts.delivered, out.delivered_bytes),
+            None => (0, 0),
+        };
         self.control.on_ack(&AckEvent {
             now,
             acked: out.acked,
@@ -395,7 +409,8 @@ impl Sender {
                 Span::ZERO
             },
             ecn_echo: facts.ece,
-            marked: if facts.ece { facts.delivered } else { 0 },
+            marked,
+            marked_bytes,
             may_grow: !reducing && facts.advanced,
         });
         // The rates that follow say what the control has let go, not what the path can do.

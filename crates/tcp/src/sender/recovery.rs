@@ -268,7 +268,7 @@ impl Sender {
     }
 
     /// A mark, once a window (RFC 3168 section 6.1.2).
-    fn enter_reduced(&mut self, now: Time) {
+    pub(super) fn enter_reduced(&mut self, now: Time) {
         // In any other state this window of data has been paid for already.
         if !matches!(self.recovery.state, Recovery::Open | Recovery::Disorder) {
             return;

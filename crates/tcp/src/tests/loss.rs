@@ -2,8 +2,8 @@
 
 use super::pair::{A, B, Fate, Pair, Script};
 use crate::{
-    AckEvent, Algorithm, Config, Congestion, CongestionControl, DelayedAck, Recovery, RtoRule,
-    SlowStart, Span, Time,
+    AckEvent, Algorithm, Codepoint, Config, Congestion, CongestionControl, DelayedAck, Recovery,
+    RtoRule, SlowStart, Span, Time,
 };
 use std::boxed::Box;
 use std::sync::{Arc, Mutex};
@@ -544,7 +544,7 @@ fn what_is_acknowledged_in_order_says_how_long_rack_waits() {
         let now = Time::ZERO + millis(at);
         let mut ack = answer;
         ack.ack = number(segment);
-        a.receive(&ack, false, now);
+        a.receive(&ack, Codepoint::NotEct, now);
         drain(a, now);
     }
     let mut ack = answer;
@@ -554,7 +554,7 @@ fn what_is_acknowledged_in_order_says_how_long_rack_waits() {
         start: number(8),
         end: number(11),
     };
-    a.receive(&ack, false, Time::ZERO + millis(300));
+    a.receive(&ack, Codepoint::NotEct, Time::ZERO + millis(300));
     let info = a.info();
     assert_eq!((info.sacked, info.lost), (3, 0), "{info:?}");
 }

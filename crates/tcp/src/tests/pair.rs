@@ -1,7 +1,7 @@
 #![allow(unreachable_pub, dead_code)] // Shared with the bench, which uses a part of it.
 //! Two connections over a scripted link, for tests and benches.
 
-use sojourn_tcp::{Config, Connection, Transmit};
+use sojourn_tcp::{Codepoint, Config, Connection, Transmit};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use std::boxed::Box;
 use std::collections::VecDeque;
@@ -30,11 +30,13 @@ pub enum Fate {
 /// The script: sender's side, how many segments it sent before, the segment, the time.
 pub type Script = Box<dyn FnMut(usize, u64, &Transmit, Time) -> Fate>;
 
+/// What middleboxes change: sender's side, the segment.
+pub type Mangle = Box<dyn FnMut(usize, &mut Transmit)>;
+
 /// A segment on its way.
 struct Flight {
     at: Time,
     segment: Transmit,
-    marked: bool,
 }
 
 /// Two connections and the path between them.
@@ -49,6 +51,8 @@ pub struct Pair {
     pub bottleneck: Option<(TxClock, u32)>,
     /// What happens to segments.
     pub script: Script,
+    /// What middleboxes change in segments, by the sender's side.
+    pub mangle: Option<Mangle>,
     /// Bytes delivered to each end.
     pub delivered: [u64; 2],
     /// What was sent, if logging.
@@ -84,6 +88,7 @@ impl Pair {
             delay,
             bottleneck: None,
             script,
+            mangle: None,
             delivered: [0; 2],
             log: None,
             sent: [0; 2],
@@ -119,7 +124,13 @@ impl Pair {
         if let Some(log) = &mut self.log {
             log.push((self.now, side, transmit, fate));
         }
-        let marked = fate == Fate::Mark;
+        let mut transmit = transmit;
+        if fate == Fate::Mark {
+            transmit.ecn = Codepoint::Ce;
+        }
+        if let Some(mangle) = &mut self.mangle {
+            mangle(side, &mut transmit);
+        }
         let mut at = self.now + self.delay;
         if let (A, Some((clock, buffer))) = (side, &mut self.bottleneck) {
             while self.departures.front().is_some_and(|&at| at <= self.now) {
@@ -137,26 +148,19 @@ impl Pair {
         match fate {
             Fate::Drop => return,
             Fate::Late(more) => at += more,
-            Fate::Twice(more) => self.fly(side, at + more, transmit, marked),
+            Fate::Twice(more) => self.fly(side, at + more, transmit),
             Fate::Pass | Fate::Mark => {}
         }
-        self.fly(side, at, transmit, marked);
+        self.fly(side, at, transmit);
     }
 
-    fn fly(&mut self, side: usize, at: Time, segment: Transmit, marked: bool) {
+    fn fly(&mut self, side: usize, at: Time, segment: Transmit) {
         let flights = &mut self.flights[1 - side];
         let mut index = flights.len();
         while index > 0 && flights[index - 1].at > at {
             index -= 1;
         }
-        flights.insert(
-            index,
-            Flight {
-                at,
-                segment,
-                marked,
-            },
-        );
+        flights.insert(index, Flight { at, segment });
     }
 
     /// Whether segments are under way.
@@ -190,8 +194,8 @@ impl Pair {
             side = if first <= second { A } else { B };
             self.now = next;
             let flight = self.flights[side].pop_front().expect("it is the earliest");
-            let segment = &flight.segment.segment;
-            let received = self.ends[side].receive(segment, flight.marked, self.now);
+            let Transmit { segment, ecn, .. } = flight.segment;
+            let received = self.ends[side].receive(&segment, ecn, self.now);
             self.delivered[side] += received.delivered;
             self.peer_closed[side] |= received.peer_closed;
             if side == A && received.rtt.is_some() {

@@ -2,8 +2,8 @@
 
 use super::pair::{A, B, Fate, Pair};
 use crate::{
-    Algorithm, Config, Connection, DelayedAck, Flags, RtoRule, SackBlock, Segment, SlowStart, Span,
-    Time, VegasConfig,
+    Algorithm, Codepoint, Config, Connection, DelayedAck, Ecn, Flags, RtoRule, SackBlock, Segment,
+    SlowStart, Span, Time, VegasConfig,
 };
 use proptest::prelude::*;
 use std::boxed::Box;
@@ -33,7 +33,7 @@ prop_compose! {
         timestamps in any::<bool>(),
         delayed in any::<bool>(),
         nagle in any::<bool>(),
-        ecn in any::<bool>(),
+        ecn in prop::sample::select(std::vec![Ecn::Off, Ecn::Classic, Ecn::Accurate]),
         pacing in any::<bool>(),
         linux_rto in any::<bool>(),
         timed_segment in any::<bool>(),
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-fn garbage() -> impl Strategy<Value = (Segment, bool, u64)> {
+fn garbage() -> impl Strategy<Value = (Segment, u8, u64)> {
     // Mostly near the numbers in use, so that the deep branches are reached.
     let number = prop_oneof![
         any::<u32>(),
@@ -146,14 +146,14 @@ fn garbage() -> impl Strategy<Value = (Segment, bool, u64)> {
         (any::<u64>(), any::<u64>(), number.clone(), number),
         (block.clone(), block.clone(), block),
         (any::<u32>(), any::<u16>(), any::<u8>(), any::<u8>()),
-        any::<bool>(),
+        0..4_u8,
         0..3_000_000_000_u64,
     )
         .prop_map(|(numbers, blocks, rest, ce, wait)| {
             // No reset: it would end the test; SYN and FIN only now and then.
             let mut flags = Flags::default();
             for flag in [Flags::PSH, Flags::ACK, Flags::ECE, Flags::CWR] {
-                if rest.2 & flag.bits() != 0 {
+                if u16::from(rest.2) & flag.bits() != 0 {
                     flags = flags.with(flag);
                 }
             }
@@ -171,8 +171,8 @@ fn garbage() -> impl Strategy<Value = (Segment, bool, u64)> {
                 sack: [blocks.0, blocks.1, blocks.2],
                 window: rest.0,
                 payload: rest.1,
-                flags: flags.with(Flags::ACK),
-                sack_count: rest.3 % 5,
+                flags: flags.with(Flags::ACK).with_ace(rest.2 >> 5),
+                sack_count: rest.3,
             };
             (segment, ce, wait)
         })
@@ -192,7 +192,7 @@ proptest! {
         let connection: &mut Connection = &mut pair.ends[side];
         let mut now = pair.now;
         for (segment, ce, wait) in inputs {
-            connection.receive(&segment, ce, now);
+            connection.receive(&segment, Codepoint::from_bits(ce), now);
             // Sending is limited, since a random window may allow 4 GiB.
             let sent: Vec<_> = (0..50).map_while(|_| connection.poll_transmit(now)).collect();
             prop_assert!(sent.len() <= 50);

@@ -24,6 +24,7 @@ fn run(control: &mut Dctcp, rounds: u32, marked: u32) {
             event.delivered_total = delivered + u64::from(index + 1) * MSS;
             // The ACK that starts a round closes the one before.
             event.ecn_echo = (index + 3) % 4 < marked;
+            event.marked_bytes = if event.ecn_echo { MSS } else { 0 };
             event.may_grow = false;
         });
     }

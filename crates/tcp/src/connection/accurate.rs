@@ -1,0 +1,97 @@
+//! What AccECN (RFC 9768) does to an open connection. Its counters are in `accecn`.
+
+use super::{Connection, Received};
+use crate::Time;
+use crate::config::Algorithm;
+use crate::info::CeCounts;
+use crate::segment::{Codepoint, Flags, Segment};
+use crate::sender::Outgoing;
+
+/// The flag ECE alone.
+const ECE: u8 = 0b001;
+
+impl Connection {
+    /// A segment whose flags for ECN are a counter.
+    #[inline(never)]
+    pub(super) fn receive_accurate(
+        &mut self,
+        segment: &Segment,
+        ecn: Codepoint,
+        now: Time,
+        received: &mut Received,
+    ) {
+        self.sender.note_ace(segment.flags.ace());
+        // To the rest it is an ACK with an echo, so that none is taken for a plain one.
+        let read = Segment {
+            flags: segment.flags.with_ace(ECE),
+            ..*segment
+        };
+        self.receive_read(&read, false, now, received);
+        let unacknowledged = self.receiver.has_unacknowledged();
+        if let Some(reflector) = &mut self.accurate {
+            let prompt = reflector.note(ecn, segment.payload, unacknowledged);
+            self.receiver.ack_now |= prompt;
+        }
+        self.leave_room();
+    }
+
+    /// The segment that ends the handshake at the end that listened.
+    pub(super) fn read_last_ack(&mut self, segment: &Segment, now: Time) {
+        let fin = segment.flags.has(Flags::FIN);
+        if segment.payload == 0 && segment.sack_blocks().is_empty() && !fin {
+            self.sender.read_last_ack(segment, now);
+        }
+    }
+
+    /// The SYN-ACK has come once more.
+    pub(super) fn note_syn_ack(&mut self, ecn: Codepoint) {
+        if let Some(reflector) = &mut self.accurate {
+            reflector.note_syn_ack(ecn);
+        }
+    }
+
+    /// Data leaves room for the option that is due.
+    pub(super) fn leave_room(&mut self) {
+        let reserve = self
+            .accurate
+            .as_ref()
+            .map_or(0, |reflector| reflector.reserve());
+        self.mss = self.config.mss.saturating_sub(reserve).max(1);
+    }
+
+    /// Says on a segment what has arrived marked.
+    #[inline(never)]
+    pub(super) fn echo(&mut self, segment: &mut Segment, is_pure: bool, fits: bool) {
+        match &mut self.accurate {
+            None => segment.flags = segment.flags.with(Flags::ECE),
+            Some(reflector) => {
+                reflector.encode(segment, is_pure, fits);
+                self.leave_room();
+            }
+        }
+    }
+
+    /// ECT(1) of a control for L4S (RFC 9331 section 4.1). As Linux, what is sent again is capable
+    /// too.
+    pub(super) fn accurate_codepoint(&self, outgoing: &Outgoing) -> Codepoint {
+        if outgoing.payload == 0 || !self.sender.is_ecn_capable() {
+            return Codepoint::NotEct;
+        }
+        match self.config.algorithm {
+            Algorithm::Prague => Codepoint::Ect1,
+            _ => Codepoint::Ect0,
+        }
+    }
+
+    /// What both halves have counted.
+    pub(super) fn ce_counts(&self) -> Option<CeCounts> {
+        let (reflector, counter) = (self.accurate.as_ref()?, self.sender.marks.as_ref()?);
+        Some(CeCounts {
+            received: reflector.marked(),
+            received_bytes: reflector.bytes(),
+            told: counter.marked(),
+            told_bytes: counter.bytes(),
+            capable: counter.is_capable(),
+        })
+    }
+}
