@@ -68,6 +68,21 @@ pub struct Instance<K: Kernel> {
     link: Link,
     /// Packets that there was no memory for.
     lost: Tally,
+    /// Most packets that its store has held: for so many it has memory.
+    most: u64,
+}
+
+/// Bytes that a flow may take in what a flow queue keeps beside its packets, doubled.
+const OF_FLOW: usize = 32;
+
+/// The flows of a discipline that keeps all packets in one store; none: it has several.
+fn flows_of_one_store(spec: &Spec) -> Option<u32> {
+    match spec {
+        Spec::Fifo(_) | Spec::Single { .. } => Some(1),
+        Spec::Flows { flows, .. } => Some(flows.flows),
+        Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => flows_of_one_store(inner),
+        Spec::Cake(_) | Spec::DualPi2(_) | Spec::CakeMq { .. } | Spec::Tree(_) => None,
+    }
 }
 
 /// Hands drops to the kernel.
@@ -93,6 +108,7 @@ impl<K: Kernel> Instance<K> {
             spec,
             link,
             lost: Tally::default(),
+            most: 0,
         })
     }
 
@@ -111,6 +127,25 @@ impl<K: Kernel> Instance<K> {
             offer.front,
         );
         self.live.enqueue(packet, now, &mut Tell { tell });
+        self.most = self.most.max(self.live.backlog().packets);
+    }
+
+    /// Prepares for a packet although nothing may become twice as large. Yields the bytes that must
+    /// be free in one block for it; none: it has to be lost.
+    ///
+    /// Stores keep the memory that they have once had. What has one store takes a packet as long as
+    /// it has held more. What has several (CAKE's tins, DualPI2) cannot say which of them has it,
+    /// and begins anew once it is empty; else it would take nothing any more.
+    pub fn makes_do(&mut self) -> Option<usize> {
+        let held = self.live.backlog().packets;
+        match flows_of_one_store(&self.spec) {
+            Some(flows) => (held < self.most).then_some(flows as usize * OF_FLOW),
+            None if held == 0 => {
+                self.reset();
+                Some(1)
+            }
+            None => None,
+        }
     }
 
     /// Counts a packet that there was no memory for: it was not offered.
@@ -139,6 +174,7 @@ impl<K: Kernel> Instance<K> {
         spec.reconfigure(&mut self.live, self.link.setting(), now);
         // Of what was left out, the live instance keeps what it has.
         self.spec = self.live.spec().unwrap_or(spec);
+        self.most = self.live.backlog().packets;
         Ok(())
     }
 
@@ -153,6 +189,7 @@ impl<K: Kernel> Instance<K> {
         self.live = Spec::pfifo(0).build(self.link.setting());
         self.live = self.spec.build(self.link.setting());
         self.live.adopt(alloc::vec::Vec::new(), counters);
+        self.most = 0;
     }
 
     /// What is held.

@@ -149,6 +149,94 @@ fn a_queue_that_grows_too_large_loses_packets_and_asks_for_nothing_more() {
     }
 }
 
+/// Offers so many packets a microsecond apart to an instance that asks as the kernel's side does;
+/// returns how many are taken in.
+fn offer(
+    arena: *mut Arena<'static>,
+    instance: &mut Instance<Nowhere>,
+    now: &mut Time,
+    packets: usize,
+) -> u64 {
+    let mut front = [0_u8; 42];
+    front[12..16].copy_from_slice(&[8, 0, 0x45, 2]);
+    front[23] = 17;
+    let mut taken = 0;
+    for number in 0..packets {
+        *now += Span::from_micros(1);
+        front[34..36].copy_from_slice(&(number as u16 % 3000).to_be_bytes());
+        // SAFETY: nobody else has it.
+        let arena = unsafe { &*arena };
+        let fits = |bytes| arena.has_block(bytes);
+        if !arena.has_room() && !instance.makes_do().is_some_and(fits) {
+            instance.lost(100);
+            continue;
+        }
+        let offer = Offer {
+            handle: Handle::new(number + 1).unwrap(),
+            len: 100,
+            mark: 0,
+            class: 0,
+            front: &front,
+        };
+        instance.enqueue(&offer, *now, &mut |_, _| {});
+        taken += 1;
+    }
+    taken
+}
+
+/// Fills the memory, sends some, and fills it again; then sends all, and fills it once more.
+fn refill(arena: *mut Arena<'static>, text: &str) -> [u64; 4] {
+    let link = Link {
+        seed: 1,
+        mtu: 1514,
+        link_header: 14,
+    };
+    let mut instance = Instance::<Nowhere>::new(text, link).unwrap();
+    let mut now = Time::ZERO;
+    let first = offer(arena, &mut instance, &mut now, 60_000);
+    let lost = instance.counters().dropped_for(DropReason::NoBuffer);
+    let before = instance.backlog().packets;
+    for _ in 0..1000 {
+        now += Span::from_secs(1);
+        instance.dequeue(now, &mut |_, _| {});
+    }
+    let sent = before - instance.backlog().packets;
+    let again = offer(arena, &mut instance, &mut now, 60_000);
+    while instance.backlog().packets > 0 {
+        now += Span::from_secs(1);
+        instance.dequeue(now, &mut |_, _| {});
+    }
+    let anew = offer(arena, &mut instance, &mut now, 60_000);
+    assert!(
+        first > 1000 && lost > 0,
+        "{text}: {first} taken, {lost} lost"
+    );
+    [first, sent, again, anew]
+}
+
+/// A queue that was short of memory once goes on: what has left makes room.
+#[test]
+fn a_full_memory_is_used_again() {
+    for (text, is_one_store) in [
+        ("pfifo limit 1000000", true),
+        ("pie limit 1000000", true),
+        ("fq_codel limit 1000000 memory_limit 1gb", true),
+        (
+            "tbf rate 1mbit burst 5kb over fq_codel limit 1000000 memory_limit 1gb",
+            true,
+        ),
+        ("htb rate 1mbit over pfifo limit 1000000", true),
+        ("dualpi2 limit 1000000", false),
+        ("cake memlimit 1gb", false),
+        ("cake diffserv4 memlimit 1gb", false),
+    ] {
+        let ([first, sent, again, anew], spilled) = within(8 * 1024, |arena| refill(arena, text));
+        assert_eq!(spilled, 0, "{text}");
+        assert!(!is_one_store || again >= sent, "{text}: {again} for {sent}");
+        assert!(anew >= first / 2, "{text}: {anew}, first {first}");
+    }
+}
+
 #[test]
 fn a_queue_with_a_common_limit_loses_nothing() {
     for text in [

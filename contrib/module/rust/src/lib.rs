@@ -301,8 +301,12 @@ pub unsafe extern "C" fn sojourn_enqueue(
         return false;
     };
     if !has_room {
-        instance.lost(offer.len);
-        return false;
+        let needs = instance.makes_do();
+        // SAFETY: the caller's; the instance is no part of the arena.
+        if !needs.is_some_and(|bytes| unsafe { (*memory).arena.has_block(bytes) }) {
+            instance.lost(offer.len);
+            return false;
+        }
     }
     let offer = Offer {
         handle,
