@@ -1,11 +1,14 @@
 //! What a bridge's circuits and sites have counted, some at a time: there may be many thousands.
 
 use crate::fleet::{AskError, Fleet};
+use crate::talkers::Site;
 use serde_json::{Value, json};
 use sojourn_bridge::{Circuits, Classes, Remote, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
 use sojourn_units::{Rate, Span};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 /// Most circuits and sites in an answer.
 pub(crate) const MOST: u64 = 100;
@@ -130,6 +133,38 @@ impl Fleet {
     }
 }
 
+impl Fleet {
+    /// Those of one pair by its name, or of the only one.
+    pub(crate) fn talkers(&self, pair: Option<&str>, most: usize) -> Result<Value, AskError> {
+        let (name, _) = self.find(pair)?;
+        let mut all = self.all_talkers(Some(&name), most);
+        let Some(sites) = all.remove(&name) else {
+            return Err(AskError::NoSubscribers(name));
+        };
+        let sites = sites.map(|sites| sites.iter().map(show_site).collect::<Value>());
+        Ok(json!({"ok": true, "pair": name, "sites": sites}))
+    }
+
+    /// Those of all pairs that have circuits and answer, by the pairs' names, or of one.
+    pub(crate) fn all_talkers(
+        &self,
+        name: Option<&str>,
+        most: usize,
+    ) -> BTreeMap<String, Option<Vec<Site>>> {
+        let watched = self.watched(name).unwrap_or_default();
+        let of = watched.into_iter().filter_map(|pair| {
+            let classes = pair.remote.classes(0, u32::MAX).ok()?;
+            classes.trees.iter().flatten().next()?;
+            let addresses = pair.remote.config().side(Side::Up).circuits.clone();
+            let addresses = addresses.unwrap_or_default();
+            let mut talkers = pair.talkers.lock().unwrap_or_else(PoisonError::into_inner);
+            let sites = talkers.look(&classes, &addresses, most, Instant::now());
+            Some((pair.name, sites))
+        });
+        of.collect()
+    }
+}
+
 /// One direction of a class; both directions have the same ones in the same order.
 fn of(
     classes: &Classes,
@@ -163,4 +198,39 @@ pub(crate) fn count(counts: &ClassCounts) -> Value {
         "delay_ms": counts.delay.as_millis_f64(),
         "delay_sum_ms": counts.waited.as_millis_f64(),
     })
+}
+
+/// A site's talkers.
+fn show_site(site: &Site) -> Value {
+    let circuits = site.talkers.iter().map(|talker| {
+        let mut circuit = json!({"name": talker.name});
+        for side in Side::BOTH {
+            let at = side as usize;
+            circuit[side.name()] = json!({
+                "rate_bps": talker.rates[at].as_bps(),
+                "round_trip_ms": talker.trips[at].map(Span::as_millis_f64),
+            });
+        }
+        circuit
+    });
+    json!({"site": site.name, "circuits": circuits.collect::<Value>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::talkers::tests::talker;
+
+    #[test]
+    fn sites_are_shown_with_both_ways() {
+        let site = Site {
+            name: Some("hill".to_owned()),
+            talkers: vec![talker()],
+        };
+        let shown = show_site(&site);
+        assert_eq!(shown["site"], "hill");
+        assert_eq!(shown["circuits"][0]["up"]["rate_bps"], 2_000_000);
+        assert_eq!(shown["circuits"][0]["down"]["round_trip_ms"], 7.0);
+        assert_eq!(shown["circuits"][0]["up"]["round_trip_ms"], Value::Null);
+    }
 }

@@ -31,6 +31,7 @@ mod reference;
 mod reload;
 mod request;
 mod subscribers;
+mod talkers;
 mod tins;
 mod top;
 mod verify;

@@ -12,6 +12,7 @@ mod status;
 mod text;
 
 use crate::fleet::{Fleet, PairStats};
+use crate::talkers::USUAL;
 use crate::tins::tins_of;
 use http::{Request, Response};
 use sojourn_bridge::{DELAYS, Delays, Reflectors, Side, SideStats};
@@ -72,7 +73,7 @@ fn respond(request: &Request, fleet: &Fleet, status: Option<&Status>) -> Respons
         return Response {
             status: "200 OK",
             content_type: "text/html; charset=utf-8",
-            body: status.page(&fleet.all_stats()),
+            body: status.page(&fleet.all_stats(), &fleet.all_talkers(None, USUAL)),
         };
     }
     match (request.method.as_str(), request.path.as_str()) {

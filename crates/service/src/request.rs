@@ -11,6 +11,7 @@
 //! | `reload` | `{"command":"reload"}` |
 //! | `reload dry-run` | `{"command":"reload","dry_run":true}` |
 //! | `capture` | `{"command":"capture","places":["left","right"],"snap_len":192}` |
+//! | `talkers` | `{"command":"talkers","count":3}` |
 //! | `verify` | `{"command":"verify"}` |
 //! | `top` | `{"command":"top","flows":20,"order":"rate"}` |
 //!
@@ -26,7 +27,7 @@ use crate::change::{ChangeError, Words};
 use crate::fleet::AskError;
 use crate::flows::Order;
 use crate::reload::ReloadError;
-use crate::{circuits, top};
+use crate::{circuits, talkers, top};
 use serde_json::{Map, Value, json};
 use sojourn_bridge::{CAPTURED, FailOpenState, Side};
 use sojourn_units::{Rate, UnitError, parse_rate, parse_span};
@@ -50,6 +51,8 @@ pub(crate) enum Request {
     Reload { dry_run: bool },
     /// What circuits have counted.
     Circuits(Option<String>, circuits::Wanted),
+    /// Who sends most below each site, so many of each.
+    Talkers(Option<String>, usize),
     /// Show frames.
     Capture(Option<String>, Wanted),
     /// What `sojourn ctl verify` judges.
@@ -114,6 +117,7 @@ impl Request {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }
             Self::Circuits(pair, wanted) => fleet.circuits(pair.as_deref(), wanted)?,
+            Self::Talkers(pair, most) => fleet.talkers(pair.as_deref(), most)?,
             Self::Verify(pair) => fleet.look(pair.as_deref())?,
             Self::Top(pair, wanted) => fleet.top(pair.as_deref(), wanted)?,
             Self::Capture(pair, wanted) => {
@@ -145,7 +149,7 @@ pub(crate) enum Wrong {
     Side(String),
     #[error(
         "`{0}` is not a command; there are stats, text, change, replace, rate, history, reload, \
-         circuits, capture, verify and top"
+         circuits, talkers, capture, verify and top"
     )]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
@@ -244,6 +248,11 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
         },
         "capture" => Ok(Request::Capture(pair, wanted(&object)?)),
         "circuits" => Ok(Request::Circuits(pair, counted(&object)?)),
+        "talkers" => {
+            let count = number(&object, "count", talkers::MOST)?;
+            let count = count.map_or(talkers::USUAL, |count| count as usize);
+            Ok(Request::Talkers(pair, count))
+        }
         "verify" => Ok(Request::Verify(pair)),
         "top" => Ok(Request::Top(pair, looked_at(&object)?)),
         other => Err(Wrong::Command(other.to_owned())),
@@ -431,6 +440,17 @@ mod tests {
         }
         let unlimited = parse("rate up unlimited").unwrap();
         assert_eq!(unlimited, Request::Rate(None, Side::Up, None));
+    }
+
+    #[test]
+    fn a_site_has_three_talkers_or_so_many_as_are_asked_for() {
+        let wan = || Some("wan".to_owned());
+        assert_eq!(parse("talkers wan").unwrap(), Request::Talkers(wan(), 3));
+        let seven = parse(r#"{"command":"talkers","pair":"wan","count":7}"#);
+        assert_eq!(seven.unwrap(), Request::Talkers(wan(), 7));
+        let wrong = parse(r#"{"command":"talkers","count":0}"#).expect_err("none");
+        let expected = "`count` is a whole number from 1 to 100";
+        assert_eq!(wrong.to_string(), expected);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use std::time::Duration;
 const AT_ONCE: usize = 100;
 /// How long addresses are counted.
 const COUNTS: Duration = Duration::from_secs(1);
+/// Questions until rates are known: another's may have come in between.
+const ASKED: u32 = 4;
 
 /// Print what the circuits and sites of a pair with `subscribers` may send, and have sent, lost and
 /// waited
@@ -26,6 +28,7 @@ const COUNTS: Duration = Duration::from_secs(1);
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn ctl circuits --order delay --count 20
+  sojourn ctl circuits --talkers
   sojourn ctl circuits 1138
   sojourn ctl --json circuits | jq '.circuits[].up.sent_bytes'")]
 pub(super) struct CircuitsArgs {
@@ -41,6 +44,11 @@ pub(super) struct CircuitsArgs {
     /// At most so many
     #[arg(long, value_name = "N")]
     count: Option<usize>,
+
+    /// Of each site the three circuits, or so many as `--count` says, that send and get most in
+    /// this second, with their rates and round trips
+    #[arg(long, conflicts_with_all = ["names", "order"])]
+    talkers: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -78,6 +86,9 @@ impl CircuitsArgs {
         pair: Option<&str>,
         as_json: bool,
     ) -> anyhow::Result<u8> {
+        if self.talkers {
+            return self.ask_talkers(connection, pair, as_json);
+        }
         let mut circuits = Vec::new();
         let mut unmatched = Value::Null;
         let called = loop {
@@ -131,6 +142,33 @@ impl CircuitsArgs {
             rows.push(unmatched.clone());
         }
         print(&(table(&rows).show() + &unshaped(&circuits) + &addresses(&unmatched)))?;
+        Ok(0)
+    }
+
+    /// Rates take two questions.
+    fn ask_talkers(
+        &self,
+        connection: &mut Connection,
+        pair: Option<&str>,
+        as_json: bool,
+    ) -> anyhow::Result<u8> {
+        let request = json!({"command": "talkers", "pair": pair, "count": self.count});
+        let mut answer = super::agreed(connection.ask(&request)?)?;
+        let mut asked = 1;
+        while answer["sites"].is_null() && asked < ASKED {
+            thread::sleep(COUNTS);
+            answer = super::agreed(connection.ask(&request)?)?;
+            asked += 1;
+        }
+        let text = if as_json {
+            format!(
+                "{}\n",
+                json!({"pair": answer["pair"], "sites": answer["sites"]})
+            )
+        } else {
+            talkers(&answer["sites"]).show()
+        };
+        print(&text)?;
         Ok(0)
     }
 
@@ -202,6 +240,39 @@ fn table(circuits: &[Value]) -> Table {
     table
 }
 
+/// A row for each circuit, under its site.
+fn talkers(sites: &Value) -> Table {
+    let mut table = Table::new([
+        "site",
+        "circuit",
+        ">up",
+        ">down",
+        ">round trip up",
+        ">round trip down",
+    ]);
+    for site in sites.as_array().into_iter().flatten() {
+        for circuit in site["circuits"].as_array().into_iter().flatten() {
+            let rate = |way: &str| {
+                let bps = circuit[way]["rate_bps"].as_u64().unwrap_or(0);
+                show_rate(Rate::from_bps(bps))
+            };
+            let trip = |way: &str| {
+                let trip = circuit[way]["round_trip_ms"].as_f64();
+                trip.map_or("-".to_owned(), |trip| format!("{trip:.1}ms"))
+            };
+            table.row(vec![
+                site["site"].as_str().unwrap_or("-").to_owned(),
+                circuit["name"].as_str().unwrap_or_default().to_owned(),
+                rate("up"),
+                rate("down"),
+                trip("up"),
+                trip("down"),
+            ]);
+        }
+    }
+    table
+}
+
 /// The first addresses of what matches no circuit.
 fn addresses(unmatched: &Value) -> String {
     let ways = ["up", "down"].into_iter().filter_map(|way| {
@@ -237,6 +308,22 @@ fn unshaped(circuits: &[Value]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn talkers_stand_under_their_site() {
+        let way = |rate: u64, trip: Value| json!({"rate_bps": rate, "round_trip_ms": trip});
+        let circuit = json!({
+            "name": "1138",
+            "up": way(2_000_000, Value::Null),
+            "down": way(30_000_000, 7.25.into()),
+        });
+        let sites = json!([{"site": "hill", "circuits": [circuit]}]);
+        let shown = talkers(&sites).show();
+        let cells: Vec<_> = { shown.lines().last() }
+            .map(|row| row.split_whitespace().collect())
+            .unwrap_or_default();
+        assert_eq!(cells, ["hill", "1138", "2Mbit", "30Mbit", "-", "7.2ms"]);
+    }
 
     /// What matches no circuit has neither a name nor a rate, and its addresses stand below.
     #[test]

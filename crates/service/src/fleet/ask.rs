@@ -7,6 +7,7 @@ use crate::Pair;
 use crate::difference::differences;
 use crate::flows::Flows;
 use crate::history::Entry;
+use crate::talkers::Talkers;
 use serde_json::Value;
 use sojourn_bridge::{FailOpenState, Remote, RemoteError, Side, Snapshot};
 use sojourn_line::LineRate;
@@ -19,6 +20,7 @@ pub(crate) struct Watched {
     pub(crate) name: String,
     pub(crate) remote: Remote,
     pub(crate) flows: Arc<Mutex<Flows>>,
+    pub(crate) talkers: Arc<Mutex<Talkers>>,
 }
 
 /// What is known of a pair.
@@ -95,6 +97,7 @@ impl Fleet {
             name: member.name.clone(),
             remote: member.remote.clone(),
             flows: Arc::clone(&member.flows),
+            talkers: Arc::clone(&member.talkers),
         });
         Ok(watched.collect())
     }

@@ -4,6 +4,7 @@ use super::error::Failure;
 use crate::Pair;
 use crate::capture::{Look, Recorder, Recording};
 use crate::flows::Flows;
+use crate::talkers::Talkers;
 use sojourn_bridge::{
     Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, Showing, Snapshot,
     give_memory_back,
@@ -32,6 +33,7 @@ pub(crate) struct Member {
     pub(super) port: String,
     /// What those know who look on.
     pub(super) flows: Arc<Mutex<Flows>>,
+    pub(super) talkers: Arc<Mutex<Talkers>>,
     /// What writes its frames to a file.
     pub(crate) recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
@@ -115,6 +117,7 @@ impl Opened {
             remote,
             port,
             flows: Arc::default(),
+            talkers: Arc::default(),
             recorder: None,
             stop,
             thread,

@@ -88,6 +88,7 @@ pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes, Arc<Circuits>)])
                         ("direction", side.name()),
                         ("kind", kind),
                         ("name", class.map_or("", |class| &*class.name)),
+                        ("site", site_of(classes, side, class)),
                     ];
                     page.sample(&labels, of(counts));
                 }
@@ -111,12 +112,20 @@ pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes, Arc<Circuits>)])
                     ("direction", side.name()),
                     ("kind", "circuit"),
                     ("name", &*class.name),
+                    ("site", site_of(classes, side, Some(class))),
                 ];
                 page.sample(&labels, trip.as_secs_f64());
             }
         }
     }
     page.finish()
+}
+
+/// The site that a class stands below; empty: the link.
+fn site_of<'a>(classes: &'a Classes, side: Side, class: Option<&TreeClass>) -> &'a str {
+    let tree = classes.trees[side as usize].as_ref();
+    let site = tree.zip(class.and_then(|class| class.parent));
+    site.map_or("", |(tree, site)| &*tree.classes()[site as usize].name)
 }
 
 /// The classes of a direction with what they have counted, and behind them what matches none.
@@ -163,13 +172,13 @@ mod tests {
             Dialect::Prometheus,
             &[("wan".to_owned(), classes, addresses)],
         );
-        for (name, kind, called, value) in [
-            ("sent_bytes_total", "site", "hill", "4500"),
-            ("sent_packets_total", "circuit", "1138", "3"),
-            ("delay_seconds", "circuit", "1138", "0.007"),
-            ("sent_packets_total", "unmatched", "", "3"),
+        for (name, kind, called, site, value) in [
+            ("sent_bytes_total", "site", "hill", "", "4500"),
+            ("sent_packets_total", "circuit", "1138", "hill", "3"),
+            ("delay_seconds", "circuit", "1138", "hill", "0.007"),
+            ("sent_packets_total", "unmatched", "", "", "3"),
         ] {
-            let of = format!("kind=\"{kind}\",name=\"{called}\"");
+            let of = format!("kind=\"{kind}\",name=\"{called}\",site=\"{site}\"");
             let labels = format!("{{pair=\"wan\",direction=\"up\",{of}}}");
             let line = format!("sojourn_circuit_{name}{labels} {value}");
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");

@@ -4,7 +4,8 @@
 //! it anew every other second. Off unless it is wanted.
 
 use crate::fleet::PairStats;
-use sojourn_bridge::Side;
+use crate::talkers::Site;
+use sojourn_bridge::{Side, Snapshot};
 use sojourn_units::{Rate, Span, show_rate, show_span};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,6 +25,12 @@ const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf
     td:first-child,th:first-child,td:nth-child(2),th:nth-child(2){text-align:left}\
     tr+tr{border-top:1px solid #ccc}.wrong{color:#b00020;font-weight:bold}</style></head><body>\n";
 
+/// Sites on the page.
+const SITES: usize = 20;
+
+/// Who sends most, by pair and site.
+type Loudest = BTreeMap<String, Option<Vec<Site>>>;
+
 /// What a direction had sent: bytes, packets, and the time that these had waited.
 type Sent = [f64; 3];
 
@@ -40,7 +47,7 @@ pub(super) struct Status(Mutex<[Option<Sample>; 2]>);
 
 impl Status {
     /// The page now.
-    pub(super) fn page(&self, pairs: &[PairStats]) -> String {
+    pub(super) fn page(&self, pairs: &[PairStats], talkers: &Loudest) -> String {
         let now = Sample::of(pairs, Instant::now());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let [older, newer] = &mut *kept;
@@ -50,7 +57,7 @@ impl Status {
             *older = newer.take();
         }
         let before = older.as_ref().filter(|it| is_due(it));
-        let page = render(pairs, &now, before);
+        let page = render(pairs, talkers, &now, before);
         if newer.is_none() {
             *newer = Some(now);
         }
@@ -76,7 +83,7 @@ impl Sample {
     }
 }
 
-fn render(pairs: &[PairStats], now: &Sample, before: Option<&Sample>) -> String {
+fn render(pairs: &[PairStats], talkers: &Loudest, now: &Sample, before: Option<&Sample>) -> String {
     let mut page = HEAD.to_owned();
     for pair in pairs {
         let _ = writeln!(page, "<h2>{}</h2>", escaped(&pair.name));
@@ -121,9 +128,56 @@ fn render(pairs: &[PairStats], now: &Sample, before: Option<&Sample>) -> String 
             let _ = writeln!(page, "<tr><td>{}</td></tr>", cells.join("</td><td>"));
         }
         page += "</table>\n";
+        follows(&mut page, snapshot);
+        sites(&mut page, talkers.get(&pair.name));
     }
     page += "</body></html>\n";
     page
+}
+
+/// Where rates are that follow their link, and what is asked for that.
+fn follows(page: &mut String, snapshot: &Snapshot) {
+    for side in Side::BOTH {
+        if let Some(followed) = snapshot.followed[side as usize] {
+            let (name, rate) = (side.name(), show_rate(followed.rate));
+            let delay = followed.delay.as_millis_f64();
+            let _ = writeln!(
+                page,
+                "<p>{name} follows its link: {rate}, round trip {delay:.1} ms above its base</p>"
+            );
+        }
+    }
+    if let Some(reflectors) = &snapshot.reflectors {
+        let _ = writeln!(page, "<p>{}</p>", escaped(&reflectors.to_string()));
+    }
+}
+
+/// Who sends most below each site, with the round trips on both sides of the bridge.
+fn sites(page: &mut String, sites: Option<&Option<Vec<Site>>>) {
+    let Some(Some(sites)) = sites else {
+        return;
+    };
+    *page += "<table><tr><th>site</th><th>circuit</th><th>up</th><th>down</th>\
+              <th>round trip to hosts</th><th>to subscriber</th></tr>\n";
+    for site in &sites[..sites.len().min(SITES)] {
+        for talker in &site.talkers {
+            let [up, down] = talker.rates.map(show_rate);
+            let trip = |trip: Option<Span>| {
+                trip.map_or("-".to_owned(), |it| format!("{:.1} ms", it.as_millis_f64()))
+            };
+            let [hosts, subscriber] = talker.trips.map(trip);
+            let cells = [
+                escaped(site.name.as_deref().unwrap_or("-")),
+                escaped(&talker.name),
+                up,
+                down,
+                hosts,
+                subscriber,
+            ];
+            let _ = writeln!(page, "<tr><td>{}</td></tr>", cells.join("</td><td>"));
+        }
+    }
+    *page += "</table>\n";
 }
 
 /// A text within HTML.
@@ -141,6 +195,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::talkers::tests::talker;
 
     /// Two samples, two seconds apart.
     pub(in crate::metrics) fn shows(pairs: &[PairStats]) {
@@ -151,11 +206,21 @@ pub(super) mod tests {
             // A mebibyte and a thousand packets less, which have waited 7 ms each.
             *sent = [sent[0] - 1_048_576.0, sent[1] - 1000.0, sent[2] - 7.0];
         }
-        let page = render(pairs, &now, Some(&before));
+        let sites = vec![Site {
+            name: Some("hill & dale".to_owned()),
+            talkers: vec![talker()],
+        }];
+        let talkers = BTreeMap::from([("wan".to_owned(), Some(sites))]);
+        let page = render(pairs, &talkers, &now, Some(&before));
+        let row = "<td>hill &amp; dale</td><td>1138</td><td>2Mbit</td><td>30Mbit</td><td>-</td>\
+                   <td>7.0 ms</td>";
+        assert!(page.contains(row), "{page}");
+        assert!(page.contains("round trip 7.0 ms above its base"), "{page}");
+        assert!(page.contains("3 of 4 reflectors answer"), "{page}");
         assert!(page.contains("<td>4194304bit</td><td>7ms</td>"), "{page}");
         assert!(page.contains("back\\slash &quot;quoted&quot;"), "{page}");
         assert!(page.contains("does not answer"), "{page}");
-        assert!(render(pairs, &now, None).contains("<td>-</td><td>-</td>"));
+        assert!(render(pairs, &talkers, &now, None).contains("<td>-</td><td>-</td>"));
         // Nothing is loaded from elsewhere, and nothing runs.
         assert!(
             !page.contains("http:") && !page.contains("<script"),
