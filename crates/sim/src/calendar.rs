@@ -105,9 +105,21 @@ pub(crate) struct Calendar {
     front: Key,
     near: Heap,
     far: Heap,
+    /// The least key of those that are far.
+    far_top: Key,
     /// The least key of all. While its event is being handled it stays here, though nowhere else.
     top: Key,
+    /// Where that is.
+    place: Place,
     scheduled: u64,
+}
+
+/// Where a key can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Front,
+    Near,
+    Far,
 }
 
 impl Default for Calendar {
@@ -116,7 +128,9 @@ impl Default for Calendar {
             front: Key::MAX,
             near: Heap::default(),
             far: Heap::default(),
+            far_top: Key::MAX,
             top: Key::MAX,
+            place: Place::Front,
             scheduled: 0,
         }
     }
@@ -131,10 +145,10 @@ impl Calendar {
             "10^11 events are out of reach"
         );
         let low = (self.scheduled << Source::BITS) | u64::from(source.0);
-        let time = u128::from(time.as_nanos()) << 1;
+        let time = time.as_nanos() << 1;
         // While a wire's event is being handled, what is scheduled for that time comes after it.
-        let last = source.0 >> INDEX_BITS == Source::WIRE || self.top >> 64 == time | 1;
-        ((time | u128::from(last)) << 64) | u128::from(low)
+        let last = source.0 >> INDEX_BITS == Source::WIRE || (self.top >> 64) as u64 == time | 1;
+        (u128::from(time | u64::from(last)) << 64) | u128::from(low)
     }
 
     /// The earliest event; while one is being handled, that one.
@@ -152,34 +166,40 @@ impl Calendar {
     #[inline]
     pub(crate) fn push(&mut self, time: Time, source: Source) {
         let key = self.key(time, source);
+        let place = self.insert(key, source);
         if key < self.top {
-            self.top = key;
+            (self.top, self.place) = (key, place);
         }
-        self.insert(key, source);
     }
 
+    /// Puts a key in its place; if it is the least of all, that is what this returns.
     #[inline]
-    fn insert(&mut self, key: Key, source: Source) {
+    fn insert(&mut self, key: Key, source: Source) -> Place {
         if Source::FAR >> source.kind() & 1 != 0 {
             self.far.put(key);
-        } else if self.front == Key::MAX {
+            self.far_top = self.far_top.min(key);
+            return Place::Far;
+        }
+        if self.front == Key::MAX {
             self.front = key;
         } else {
             let more = self.front.max(key);
             self.front = self.front.min(key);
             self.near.put(more);
         }
+        Place::Front
     }
 
     /// The first event is going to be handled.
     #[inline]
     pub(crate) fn begin(&mut self) {
-        if self.top == self.near.top() {
-            self.near.is_vacant = true;
-        } else if self.top == self.front {
-            self.front = Key::MAX;
-        } else {
-            self.far.is_vacant = true;
+        match self.place {
+            Place::Near => self.near.is_vacant = true,
+            Place::Front => self.front = Key::MAX,
+            Place::Far => {
+                self.far.is_vacant = true;
+                self.far_top = Key::MAX;
+            }
         }
     }
 
@@ -200,13 +220,22 @@ impl Calendar {
                 let key = self.key(time, source);
                 self.insert(key, source);
             }
-            if self.far.is_vacant {
-                self.far.is_vacant = false;
-                let key = self.far.last();
-                self.far.sink(key);
+            if self.place == Place::Far {
+                if self.far.is_vacant {
+                    self.far.is_vacant = false;
+                    let key = self.far.last();
+                    self.far.sink(key);
+                }
+                self.far_top = self.far.top();
             }
         }
-        self.top = self.front.min(self.near.top()).min(self.far.top());
+        (self.top, self.place) = (self.near.top(), Place::Near);
+        if self.front < self.top {
+            (self.top, self.place) = (self.front, Place::Front);
+        }
+        if self.far_top < self.top {
+            (self.top, self.place) = (self.far_top, Place::Far);
+        }
     }
 }
 

@@ -574,6 +574,7 @@ impl Engine {
 
     /// Arms an endpoint's timer if it is due before the armed one. A later time needs nothing:
     /// the armed event finds nothing to do and arms the timer anew.
+    #[inline]
     fn arm_endpoint(&mut self, index: usize) {
         let deadline = self.endpoints[index].deadline();
         if deadline < self.endpoints[index].armed {

@@ -179,17 +179,14 @@ impl Control {
         }
     }
 
+    /// One thing that it says.
     #[inline]
-    fn says(&self) -> Said {
+    fn says<T>(&self, what: impl Fn(&Said) -> T) -> T {
         if self.is_asked {
-            return self.ask();
+            return what(&self.ask());
         }
-        debug_assert_eq!(
-            self.said,
-            self.ask(),
-            "it has changed without being told anything"
-        );
-        self.said
+        debug_assert_eq!(self.said, self.ask(), "changed without being told anything");
+        what(&self.said)
     }
 
     #[cold]
@@ -197,25 +194,30 @@ impl Control {
         each!(&self.kind, control => said!(control))
     }
 
+    #[inline]
     pub(crate) fn window(&self) -> u32 {
-        self.says().window
+        self.says(|said| said.window)
     }
 
+    #[inline]
     pub(crate) fn ssthresh(&self) -> u32 {
-        self.says().ssthresh
+        self.says(|said| said.ssthresh)
     }
 
+    #[inline]
     pub(crate) fn buffered_windows(&self) -> u32 {
-        self.says().buffered_windows
+        self.says(|said| said.buffered_windows)
     }
 
+    #[inline]
     pub(crate) fn limits_itself(&self) -> bool {
-        self.says().limits_itself
+        self.says(|said| said.limits_itself)
     }
 
     /// Whether it has a pacing rate.
+    #[inline]
     pub(crate) fn paces(&self) -> bool {
-        self.says().paces
+        self.says(|said| said.paces)
     }
 
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
