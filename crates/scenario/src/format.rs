@@ -450,6 +450,8 @@ table! {
         ecn: Option<EcnWord>,
         /// Spread each window over a round trip. Default false.
         pacing: Option<bool>,
+        /// Prague's round trips of less than 25 ms count as 25 ms after 500 of them. Default true.
+        rtt_independence: Option<bool>,
         /// Send buffer in bytes, the most in flight; it grows up to that with the window. Default
         /// 2740682, which is what Linux's 4 MiB of memory hold. ns-2's senders have none.
         send_buffer: Option<Bytes>,

@@ -217,6 +217,8 @@ pub struct Config {
     pub ecn: Ecn,
     /// Spread a window over a round trip. Default off.
     pub pacing: bool,
+    /// Prague: round trips of less than 25 ms count as 25 ms after 500 of them. Default on.
+    pub rtt_independence: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements, and so the most in
     /// flight. It grows up to that with the window. Default 2,740,682: so much Linux's 4 MiB of
     /// memory (`tcp_wmem`) hold, because a segment of 1448 bytes takes 2216.
@@ -256,6 +258,7 @@ impl Default for Config {
             nagle: false,
             ecn: Ecn::Off,
             pacing: false,
+            rtt_independence: true,
             send_buffer: (4 << 20) * 1448 / 2216,
             receive_window: 64 << 10,
             receive_window_max: 3 << 20,

@@ -415,6 +415,7 @@ impl Resolver<'_> {
             (keys.frto, &mut config.frto),
             (keys.nagle, &mut config.nagle),
             (keys.pacing, &mut config.pacing),
+            (keys.rtt_independence, &mut config.rtt_independence),
         ] {
             *field = key.unwrap_or(*field);
         }

@@ -1,7 +1,7 @@
 //! Prague: a window that follows the share of marks, for queues of L4S.
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04, sections 2.3 and 2.4: alpha as DCTCP's
 //! (g = 1/16; 1 at the first mark), growth by what comes unmarked also while reducing, a virtual
-//! round trip of 25 ms for shorter ones, pacing, half the window at a loss.
+//! round trip of 25 ms for shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
 //! Two segments may always be in flight: a lone one would wait for a delayed ACK. A window below
 //! that is fractional, and holds by pacing (section 3 of the draft has it among its plans).
 //! Not here: detection of classic queues (section 4 of the draft); shorter bursts of offloads,
@@ -29,6 +29,8 @@ pub struct Prague {
     window: f64,
     ssthresh: u32,
     mss: u16,
+    /// Round trips after slow start before short ones count as longer.
+    patience: u32,
     /// Smoothed share of marked segments; none before the first mark.
     alpha: Option<f64>,
     /// Since alpha was last updated: when that was, segments delivered, and of them marked.
@@ -55,6 +57,11 @@ impl Prague {
             window: f64::from(start.segments),
             ssthresh: start.ssthresh,
             mss: config.mss.max(1),
+            patience: if config.rtt_independence {
+                PATIENCE
+            } else {
+                u32::MAX
+            },
             alpha: None,
             updated: Time::ZERO,
             delivered: 0,
@@ -79,7 +86,7 @@ impl Prague {
 
     /// How much shorter than the virtual round trip the real one is; one if none of both counts.
     fn shortness(&self) -> f64 {
-        if self.rounds < PATIENCE || self.srtt.is_zero() || self.srtt >= VIRTUAL {
+        if self.rounds < self.patience || self.srtt.is_zero() || self.srtt >= VIRTUAL {
             return 1.0;
         }
         self.srtt.as_nanos() as f64 / VIRTUAL.as_nanos() as f64
