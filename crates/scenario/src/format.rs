@@ -482,8 +482,8 @@ words! {
         Compound = "compound" => Algorithm::Compound,
         /// Data Center TCP (RFC 8257), with RFC 3168's ECN if `ecn` names no other.
         Dctcp = "dctcp" => Algorithm::Dctcp,
-        /// Prague (draft-briscoe-iccrg-prague-congestion-control), with AccECN and ECT(1), for queues
-        /// of L4S such as `dualpi2`; not in Linux.
+        /// Prague (draft-briscoe-iccrg-prague-congestion-control), with AccECN and ECT(1), for
+        /// queues of L4S such as `dualpi2`; not in Linux.
         Prague = "prague" => Algorithm::Prague,
         /// BBR version 1, as Linux has it.
         Bbr = "bbr" => Algorithm::Bbr,

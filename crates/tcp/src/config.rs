@@ -18,8 +18,8 @@ pub enum Algorithm {
     Compound,
     /// Data Center TCP, RFC 8257; `dctcp` in Linux. Negotiates ECN if [`Config::ecn`] does not.
     Dctcp,
-    /// Prague, draft-briscoe-iccrg-prague-congestion-control, the sender of L4S; not in Linux's main
-    /// line. Negotiates AccECN whatever [`Config::ecn`] says, and is Reno with less.
+    /// Prague, draft-briscoe-iccrg-prague-congestion-control, the sender of L4S; not in Linux's
+    /// main line. Negotiates AccECN whatever [`Config::ecn`] says, and is Reno with less.
     Prague,
     /// BBR version 1; `bbr` in Linux.
     Bbr,
@@ -267,8 +267,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is negotiated: what [`Config::ecn`] says, and always something for DCTCP and Prague, which
-    /// are nothing without.
+    /// What is negotiated: what [`Config::ecn`] says, and always something for DCTCP and Prague,
+    /// which are nothing without.
     pub const fn wanted_ecn(&self) -> Ecn {
         match (self.algorithm, self.ecn) {
             (Algorithm::Dctcp, Ecn::Off) => Ecn::Classic,

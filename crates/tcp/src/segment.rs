@@ -153,8 +153,8 @@ pub struct Segment {
     pub sack_count: u8,
 }
 
-/// Of [`Segment::sack_count`]: the number of SACK blocks, that there is an AccECN option, its order,
-/// and where its number of fields begins.
+/// Of [`Segment::sack_count`]: the number of SACK blocks, that there is an AccECN option, its
+/// order, and where its number of fields begins.
 const BLOCKS: u8 = 0x03;
 const ACCECN: u8 = 0x04;
 const ECT1_FIRST: u8 = 0x08;

@@ -1,6 +1,7 @@
 //! Frames with TCP or UDP over IPv4: the headers, with right lengths and checksums.
 //! Sources: RFC 791, RFC 768, RFC 9293, RFC 1071 (checksums), RFC 2018 (SACK), RFC 7323
-//! (timestamps, window scale), RFC 9768 section 3.2.3 (AccECN). Options stand in the order and with the padding of Linux.
+//! (timestamps, window scale), RFC 9768 section 3.2.3 (AccECN). Options stand in the order and with
+//! the padding of Linux.
 //!
 //! Payloads are zeros but for their first bytes, so a checksum needs no payload to be at hand.
 

@@ -1,11 +1,11 @@
 //! Prague: a window that follows the share of marks, for queues of L4S.
-//! Source: draft-briscoe-iccrg-prague-congestion-control-04, sections 2.3 and 2.4: alpha as DCTCP's
-//! (g = 1/16; 1 at the first mark), growth by what comes unmarked also while reducing, a virtual
-//! round trip of 25 ms for shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
+//! Source: draft-briscoe-iccrg-prague-congestion-control-04: alpha as DCTCP's (g = 1/16; 1 at the
+//! first mark), growth by what comes unmarked also while reducing, a virtual round trip of 25 ms for
+//! shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
 //! Two segments may always be in flight: a lone one would wait for a delayed ACK. A window below
-//! that is fractional, and holds by pacing (section 3 of the draft has it among its plans).
-//! Not here: detection of classic queues (section 4 of the draft); shorter bursts of offloads,
-//! which the model has none of.
+//! that is fractional, and holds by pacing, which the draft has among its plans.
+//! Not here: the draft's detection of classic queues; its limit on bursts of offloads, which the
+//! model has none of.
 
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::config::Config;
@@ -166,7 +166,7 @@ impl CongestionControl for Prague {
         if self.srtt.is_zero() {
             return Some(Rate::ZERO);
         }
-        // As Linux: what is in flight leaves within a round trip; in early slow start twice as fast.
+        // What is in flight leaves within a round trip, in early slow start twice as fast.
         let segments = if self.window < f64::from(FLIGHT) {
             self.window
         } else {
