@@ -17,6 +17,7 @@ use sojourn_batch::{BatchError, Cost, StudyRuns};
 use sojourn_batch::{Results, clear};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
+use sojourn_qdisc::Spec;
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
 use sojourn_study::{Choice, Outcomes, Reproduced, Study};
@@ -37,6 +38,7 @@ use std::time::Instant;
   sojourn reproduce codel-red --quick
   sojourn reproduce codel-red --claims R1,R4 --json | jq '.claims[].status'
   sojourn reproduce codel-red --out out/codel-red
+  sojourn reproduce codel-red --queue 'fq_pie target 5ms' --out out/mine
   sojourn reproduce codel-red --out out/codel-red --resume   (goes on where it was killed)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
 
@@ -63,6 +65,11 @@ pub(crate) struct ReproduceArgs {
         default_value = WORLDS[0].name.as_str()
     )]
     world: Vec<&'static [Row]>,
+
+    /// Run this queue too, in the place of each queue that the study compares, as `yours` in its
+    /// charts and tables; claims stay about the study's own
+    #[arg(long, value_name = "QUEUE", conflicts_with = "list")]
+    queue: Option<Spec>,
 
     /// Only these claims, and only the settings that they are about
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
@@ -110,7 +117,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         seeds: args.seeds.or(args.quick.then_some(1)),
         ..Options::default()
     };
-    let study = Study::load(name, &options, &worlds::names())?;
+    let mut study = Study::load(name, &options, &worlds::names())?;
+    if let Some(queue) = &args.queue {
+        study = study.with_queue(queue).map_err(WrongInput::from)?;
+    }
     if args.list {
         print(&claims_of(&study))?;
         return Ok(0);

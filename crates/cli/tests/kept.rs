@@ -1,8 +1,9 @@
-//! Result folders of older programs (`crates/report/tests/results`) make reports.
+//! Result folders make reports: those of older programs (`crates/report/tests/results`), and a
+//! study's with a queue beside its own.
 
 mod common;
 
-use common::sojourn;
+use common::{SMALL, good, sojourn};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -68,4 +69,75 @@ fn an_old_study_is_judged_again_as_it_was() {
         claim["status"] == "published" || claim["status"] == "not judged" && !is_told
     });
     assert_eq!(untold, None, "too few seeds judge nothing");
+}
+
+const STUDY: &str = r#"format = "sojourn-study/1"
+name = "mine"
+title = "Mine"
+source = "nowhere"
+link = "up"
+[[setting]]
+name = "A"
+scenario = "small.toml"
+[axes.aqm]
+fifo."dumbbell.qdisc" = "pfifo limit 20"
+fq."dumbbell.qdisc" = "fq_codel"
+[[claim]]
+id = "M1"
+setting = "A"
+statement = "s"
+published = "p"
+seeds = 2
+check = ["for aqm: link.utilisation > 0.5"]
+[[chart]]
+title = "Used"
+setting = "A"
+kind = "bars"
+label = "%"
+x = "aqm"
+y = "link.utilisation"
+"#;
+
+/// Another queue has runs and bars of its own; claims have the cells and seeds that they had, also
+/// when the page is made again.
+#[test]
+fn a_study_takes_another_queue() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    for (name, text) in [("study.toml", STUDY), ("small.toml", SMALL)] {
+        std::fs::write(dir.join(name), text).expect("it can be written");
+    }
+    let claims = |out: &str| -> Value {
+        let text = std::fs::read_to_string(dir.join(out).join("claims.json")).expect("claims");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    good("reproduce . --seeds 2 --out own", dir);
+    good("reproduce . --seeds 2 --out more --queue codel", dir);
+    good("report more --out again", dir);
+    assert_eq!(claims("more")["claims"], claims("own")["claims"]);
+    assert_eq!(claims("again")["claims"], claims("own")["claims"]);
+    assert_eq!(claims("own")["queue"], Value::Null);
+    assert_eq!(claims("more")["cost"]["runs"], 6);
+    for out in ["more", "again"] {
+        let queue = claims(out)["queue"].clone();
+        assert!(
+            queue.as_str().expect("a queue").starts_with("codel "),
+            "{queue}"
+        );
+        let page = std::fs::read_to_string(dir.join(out).join("report.html")).expect("a page");
+        assert!(page.contains("yours"), "{out}");
+    }
+    // One seed judges nothing, on the page that is made again too.
+    good("reproduce . --quick --out quick", dir);
+    good("report quick --out quick-again", dir);
+    for out in ["quick", "quick-again"] {
+        assert_eq!(claims(out)["claims"][0]["status"], "not judged", "{out}");
+    }
+    let refused = sojourn(&["reproduce", ".", "--queue", "pfifo limit 20p"], dir);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        told.contains("has the queue `pfifo limit 20` already, as `fifo`"),
+        "{told}"
+    );
 }

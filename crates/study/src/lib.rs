@@ -9,6 +9,7 @@
 //! caller names them).
 #![forbid(unsafe_code)]
 
+mod another;
 mod builtin;
 mod chart;
 mod choice;
@@ -30,6 +31,7 @@ mod status;
 mod study;
 mod table;
 
+pub use another::NoPlace;
 pub use choice::{Choice, Runs};
 pub use claims::Unit;
 pub use draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};

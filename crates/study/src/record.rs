@@ -36,6 +36,9 @@ impl Reproduced<'_> {
             "cost": cost,
             "notes": self.failures,
         });
+        if let Some(queue) = self.study.another_queue() {
+            root["queue"] = json!(queue);
+        }
         if let Some(program) = programs(&self.results) {
             root["program"] = json!(program);
         }
@@ -125,6 +128,10 @@ pub struct Reproduction {
     pub cost: Vec<(String, f64)>,
     /// Sentences for the page's reader.
     pub notes: Vec<String>,
+    /// The queue that was run beside the study's own ([`Study::with_queue`]).
+    ///
+    /// [`Study::with_queue`]: crate::Study::with_queue
+    pub queue: Option<String>,
 }
 
 /// Reads `claims.json` of a folder; none when it has none.
@@ -146,6 +153,7 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
         claims: file.claims.into_iter().map(|claim| claim.id).collect(),
         cost: file.cost.into_iter().collect(),
         notes: file.notes,
+        queue: file.queue,
     }))
 }
 
@@ -155,6 +163,7 @@ struct File {
     claims: Vec<ClaimFile>,
     cost: IndexMap<String, f64>,
     notes: Vec<String>,
+    queue: Option<String>,
 }
 
 #[derive(Deserialize)]

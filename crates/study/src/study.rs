@@ -161,6 +161,11 @@ impl Study {
             .collect()
     }
 
+    /// The queue that runs beside those that the study compares ([`Study::with_queue`]).
+    pub fn another_queue(&self) -> Option<&str> {
+        self.words.another.as_deref()
+    }
+
     /// The claims with these ids, in the study's order; all of them when there is none.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Study files: what is built in reads, and mistakes are reported with file and line.
 
+#[path = "study/another.rs"]
+mod another;
 #[path = "study/marks.rs"]
 mod marks;
 #[path = "study/pictures.rs"]

@@ -3,6 +3,7 @@
 use super::{place, text};
 use crate::{WrongInput, print, worlds};
 use anyhow::{Context as _, bail};
+use sojourn_qdisc::Spec;
 use sojourn_report::Finished;
 use sojourn_scenario::{Options, Outcome, Problems, Scenario};
 use sojourn_study::{Outcomes, Reproduced, Reproduction, STUDY, Study};
@@ -21,7 +22,18 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
              `--world both` makes them, or the same study given by its folder."
         )));
     }
-    let study = load(&dirs[0], &merged.runs)?;
+    let mut study = load(&dirs[0], &merged.runs)?;
+    let mut queues = told.iter().filter_map(|told| told.queue.as_deref());
+    if let Some(queue) = queues.next() {
+        if let Some(other) = queues.find(|other| *other != queue) {
+            bail!(WrongInput(format!(
+                "one folder has the queue `{queue}`, another `{other}`; a page has one beside the \
+                 study's own"
+            )));
+        }
+        let queue = queue.parse::<Spec>().map_err(WrongInput::from)?;
+        study = study.with_queue(&queue).map_err(WrongInput::from)?;
+    }
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
     let chosen = study.select(&asked).map_err(WrongInput::from)?;
     let runs = merged.runs.into_iter();

@@ -256,10 +256,16 @@ impl<'a> Evaluator<'a> {
         self
     }
 
-    /// The number of seeds of a cell.
+    /// The number of seeds of a cell: of those that there are results of, if there is any.
     pub(crate) fn seeds(&self) -> usize {
         let groups = self.cells.groups.iter();
-        groups.map(|group| group.runs.len()).max().unwrap_or(0)
+        let counts = groups.map(|group| (group.runs.iter().flatten().count(), group.runs.len()));
+        let (run, planned): (Vec<usize>, Vec<usize>) = counts.unzip();
+        let most = |counts: Vec<usize>| counts.into_iter().max().unwrap_or(0);
+        match most(run) {
+            0 => most(planned),
+            run => run,
+        }
     }
 
     /// A place in words.
@@ -516,18 +522,22 @@ impl<'a> Evaluator<'a> {
 
     /// The one cell at a place.
     fn group(&self, place: &Place) -> Evaluated<&'a Group<'a>> {
-        let wanted = || {
-            let axes = &self.words.axes;
-            let values = place
-                .iter()
-                .map(|(axis, value)| &axes[*axis].values[*value]);
-            values.flat_map(|value| &value.params)
+        let axes = &self.words.axes;
+        let values = || {
+            let values = place.iter();
+            values.map(|(axis, value)| &axes[*axis].values[*value])
         };
+        let wanted = || values().flat_map(|value| &value.params);
+        let another = self.words.another.as_ref();
+        let asks_for_it = values().any(|value| self.words.is_another(value));
         let fits = |group: &&Group<'_>| {
-            wanted().all(|(field, value)| {
-                let mut params = group.params.iter();
-                params.any(|(key, have)| key == field && value.contains(have))
-            })
+            let mut texts = group.params.iter().map(|(_, text)| text);
+            let is_seen = asks_for_it || texts.all(|text| Some(text) != another);
+            is_seen
+                && wanted().all(|(field, value)| {
+                    let mut params = group.params.iter();
+                    params.any(|(key, have)| key == field && value.contains(have))
+                })
         };
         let mut found = self.cells.groups.iter().filter(fits);
         match (found.next(), found.next()) {

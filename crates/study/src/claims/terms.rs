@@ -23,6 +23,8 @@ pub(crate) struct Vocabulary {
     /// The links and flows that there are, in any scenario.
     pub(crate) links: Vec<String>,
     pub(crate) flows: Vec<String>,
+    /// A queue that is not the study's own. Cells with it are seen only where it is asked for.
+    pub(crate) another: Option<String>,
 }
 
 impl Vocabulary {
@@ -34,6 +36,13 @@ impl Vocabulary {
     /// Whether there is a link of this name.
     pub(crate) fn has_link(&self, name: &str) -> bool {
         self.links.iter().any(|link| link == name)
+    }
+
+    /// Whether an axis' value means the queue that is not the study's own.
+    pub(crate) fn is_another(&self, value: &AxisValue) -> bool {
+        let texts = || value.params.iter().flat_map(|(_, texts)| texts);
+        let another = self.another.as_ref();
+        another.is_some_and(|another| texts().any(|text| text == another))
     }
 
     pub(crate) fn axis_names(&self) -> Vec<&str> {
