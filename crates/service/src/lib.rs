@@ -30,6 +30,7 @@ mod pair;
 mod reference;
 mod reload;
 mod request;
+mod rough;
 mod subscribers;
 mod talkers;
 mod tins;
@@ -47,6 +48,7 @@ pub use pair::{Pair, describe};
 pub use reference::{bridge_reference, bridge_schema, subscribers_schema};
 pub use reload::ReloadError;
 pub use request::{RateError, parse_link_rate};
+pub use rough::{rough_rate, scaled};
 pub use subscribers::{Subscribers, Unshaped};
 pub use verify::{Looks, Verdict};
 

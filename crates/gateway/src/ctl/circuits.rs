@@ -5,6 +5,7 @@ use crate::table::Table;
 use crate::{WrongInput, print};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use sojourn_service::rough_rate;
 use sojourn_units::{Rate, show_rate};
 use std::thread;
 use std::time::Duration;
@@ -254,7 +255,7 @@ fn talkers(sites: &Value) -> Table {
         for circuit in site["circuits"].as_array().into_iter().flatten() {
             let rate = |way: &str| {
                 let bps = circuit[way]["rate_bps"].as_u64().unwrap_or(0);
-                show_rate(Rate::from_bps(bps))
+                rough_rate(Rate::from_bps(bps))
             };
             let trip = |way: &str| {
                 let trip = circuit[way]["round_trip_ms"].as_f64();
@@ -279,7 +280,7 @@ fn addresses(unmatched: &Value) -> String {
         let first = unmatched[way]["addresses"].as_array()?.iter().map(|one| {
             let rate = Rate::from_bps(one["rate_bps"].as_f64().unwrap_or(0.0) as u64);
             let who = one["address"].as_str().unwrap_or_default();
-            format!("{who} {}", show_rate(rate))
+            format!("{who} {}", rough_rate(rate))
         });
         let first: Vec<_> = first.collect();
         (!first.is_empty()).then(|| format!("  {way}: {}\n", first.join(", ")))
@@ -322,7 +323,10 @@ mod tests {
         let cells: Vec<_> = { shown.lines().last() }
             .map(|row| row.split_whitespace().collect())
             .unwrap_or_default();
-        assert_eq!(cells, ["hill", "1138", "2Mbit", "30Mbit", "-", "7.2ms"]);
+        assert_eq!(
+            cells,
+            ["hill", "1138", "2.00Mbit", "30.0Mbit", "-", "7.2ms"]
+        );
     }
 
     /// What matches no circuit has neither a name nor a rate, and its addresses stand below.

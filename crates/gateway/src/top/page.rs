@@ -7,8 +7,7 @@ use ratatui::Frame;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
-use sojourn_service::Order;
-use sojourn_units::significant;
+use sojourn_service::{Order, scaled};
 use std::cmp::{Ordering, Reverse};
 use std::fmt::Write as _;
 
@@ -322,17 +321,6 @@ fn flows(view: &View, width: usize) -> Vec<String> {
         columns.row(cells, width)
     };
     flows.into_iter().map(show).collect()
-}
-
-/// A number with three digits in the largest unit that it reaches, each a thousand times the one
-/// before.
-fn scaled(mut number: f64, units: [&str; 5]) -> String {
-    let mut unit = 0;
-    // What rounds to a thousand is one of the next unit.
-    while number >= 999.5 && unit + 1 < units.len() {
-        (number, unit) = (number / 1000.0, unit + 1);
-    }
-    format!("{}{}", significant(number, 3), units[unit])
 }
 
 fn rate(bps: f64) -> String {

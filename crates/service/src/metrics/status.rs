@@ -4,6 +4,7 @@
 //! it anew every other second. Off unless it is wanted.
 
 use crate::fleet::PairStats;
+use crate::rough::rough_rate;
 use crate::talkers::Site;
 use sojourn_bridge::{Side, Snapshot};
 use sojourn_units::{Rate, Span, show_rate, show_span};
@@ -108,7 +109,7 @@ fn render(pairs: &[PairStats], talkers: &Loudest, now: &Sample, before: Option<&
                 let seconds = (now.at - before.at).as_secs_f64();
                 let [then, now] = [before.sent.get(&key)?, now.sent.get(&key)?];
                 let grown = |of: usize| (now[of] - then[of]).max(0.0);
-                let rate = show_rate(Rate::from_bps((grown(0) * 8.0 / seconds) as u64));
+                let rate = rough_rate(Rate::from_bps((grown(0) * 8.0 / seconds) as u64));
                 let nanos = grown(2) / grown(1).max(1.0) * 1e9;
                 // Microseconds are as much as anybody reads.
                 let delay = Span::from_micros((nanos / 1e3).round() as u64);
@@ -118,7 +119,11 @@ fn render(pairs: &[PairStats], talkers: &Loudest, now: &Sample, before: Option<&
             let cells = [
                 side.name().to_owned(),
                 escaped(&snapshot.reports[at].kind),
-                pair.rates[at].map_or("-".to_owned(), show_rate),
+                match (pair.rates[at], snapshot.followed[at]) {
+                    (Some(rate), None) => show_rate(rate),
+                    (_, Some(followed)) => rough_rate(followed.rate),
+                    (None, None) => "-".to_owned(),
+                },
                 rate,
                 delay,
                 format!("{} B", stats.backlog.bytes),
@@ -139,7 +144,7 @@ fn render(pairs: &[PairStats], talkers: &Loudest, now: &Sample, before: Option<&
 fn follows(page: &mut String, snapshot: &Snapshot) {
     for side in Side::BOTH {
         if let Some(followed) = snapshot.followed[side as usize] {
-            let (name, rate) = (side.name(), show_rate(followed.rate));
+            let (name, rate) = (side.name(), rough_rate(followed.rate));
             let delay = followed.delay.as_millis_f64();
             let _ = writeln!(
                 page,
@@ -161,7 +166,7 @@ fn sites(page: &mut String, sites: Option<&Option<Vec<Site>>>) {
               <th>round trip to hosts</th><th>to subscriber</th></tr>\n";
     for site in &sites[..sites.len().min(SITES)] {
         for talker in &site.talkers {
-            let [up, down] = talker.rates.map(show_rate);
+            let [up, down] = talker.rates.map(rough_rate);
             let trip = |trip: Option<Span>| {
                 trip.map_or("-".to_owned(), |it| format!("{:.1} ms", it.as_millis_f64()))
             };
@@ -212,12 +217,12 @@ pub(super) mod tests {
         }];
         let talkers = BTreeMap::from([("wan".to_owned(), Some(sites))]);
         let page = render(pairs, &talkers, &now, Some(&before));
-        let row = "<td>hill &amp; dale</td><td>1138</td><td>2Mbit</td><td>30Mbit</td><td>-</td>\
+        let row = "<td>hill &amp; dale</td><td>1138</td><td>2.00Mbit</td><td>30.0Mbit</td><td>-</td>\
                    <td>7.0 ms</td>";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("round trip 7.0 ms above its base"), "{page}");
         assert!(page.contains("3 of 4 reflectors answer"), "{page}");
-        assert!(page.contains("<td>4194304bit</td><td>7ms</td>"), "{page}");
+        assert!(page.contains("<td>4.19Mbit</td><td>7ms</td>"), "{page}");
         assert!(page.contains("back\\slash &quot;quoted&quot;"), "{page}");
         assert!(page.contains("does not answer"), "{page}");
         assert!(render(pairs, &talkers, &now, None).contains("<td>-</td><td>-</td>"));
