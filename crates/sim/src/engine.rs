@@ -494,7 +494,7 @@ impl Engine {
     /// Puts a message on the stream of an endpoint.
     fn post(&mut self, index: usize, message: Message, now: Time) {
         let endpoint = &mut self.endpoints[index];
-        if endpoint.rest > 0 {
+        if endpoint.waits_for_room() {
             self.recorders[self.flows[index / 2] as usize].blocked(now);
             return;
         }

@@ -193,6 +193,15 @@ impl Endpoint {
         }
     }
 
+    /// Whether a message, or the end of one, waits for room in the send buffer.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        let waits = match &self.transport {
+            Transport::Tcp { connection, .. } => connection.waits_for_room(),
+            Transport::Udp { .. } => false,
+        };
+        self.rest > 0 || waits
+    }
+
     /// Counts payload that has been delivered. Tells whether something is complete.
     pub(crate) fn deliver(&mut self, bytes: u64) -> bool {
         self.delivered += bytes;

@@ -466,8 +466,14 @@ impl Connection {
         self.sender.write(bytes)
     }
 
+    /// Whether something that was written waits for room in the send buffer, which grows with the
+    /// window up to its limit. A socket that does not block would not have taken it.
+    pub fn waits_for_room(&self) -> bool {
+        self.sender.waits_for_room()
+    }
+
     /// Writes a message of `bytes` whole, or not at all. A message longer than the send buffer
-    /// never fits.
+    /// never fits, and none does while an earlier one waits for room.
     pub fn write_message(&mut self, bytes: u64) -> bool {
         self.sender.write_message(bytes)
     }

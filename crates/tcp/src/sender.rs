@@ -244,7 +244,7 @@ impl Sender {
 
     /// Takes all of `bytes` or nothing.
     pub(crate) fn write_message(&mut self, bytes: u64) -> bool {
-        let fits = !self.closing && bytes <= self.room();
+        let fits = !self.closing && !self.waits_for_room() && bytes <= self.room();
         if fits {
             self.written += bytes;
             self.fill_buffer();
@@ -259,6 +259,11 @@ impl Sender {
             self.written = ENDLESS;
             self.fill_buffer();
         }
+    }
+
+    /// Whether the end of what was written waits for room in the buffer.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        self.written > self.buffered
     }
 
     fn room(&self) -> u64 {

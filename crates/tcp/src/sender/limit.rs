@@ -22,7 +22,7 @@ impl Sender {
             return None;
         }
         let has_more = self.has_unsent();
-        let waits_for_room = self.written > self.buffered || self.short_write;
+        let waits_for_room = self.waits_for_room() || self.short_write;
         // Nothing is under way and nothing is there: an idle connection is not at its window.
         let idle = self.una == self.next && !has_more;
         if !idle && self.in_flight() >= self.window() {

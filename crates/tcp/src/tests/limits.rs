@@ -40,6 +40,21 @@ fn forever(pair: &mut Pair) {
     pair.ends[A].write_forever();
 }
 
+/// Twice ten segments of 2304 bytes are 46 080 bytes of memory, of which 1448 in each 2216 are data.
+/// The last of 21 segments, of 30 408 bytes, is taken whole; the message that begins in it waits for
+/// room, and the next one is refused, until a third of the buffer is free.
+#[test]
+fn a_message_is_refused_while_another_waits_for_room_in_a_small_buffer() {
+    let mut pair = Pair::new(&ample(), millis(25));
+    let end = &mut pair.ends[A];
+    let taken = (0..1000).take_while(|_| end.write_message(100)).count();
+    assert_eq!(taken, 305);
+    assert!(end.waits_for_room());
+    pair.run_for(Span::from_secs(1));
+    let end = &mut pair.ends[A];
+    assert!(!end.waits_for_room() && end.write_message(100));
+}
+
 #[test]
 fn a_long_flow_is_at_its_congestion_window() {
     let [window, ..] = shares(&ample(), forever);
