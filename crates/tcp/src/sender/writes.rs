@@ -5,8 +5,9 @@
 //! that has been read empty answers at once (`tcp_cleanup_rbuf`). It writes 64 KiB a call, as the
 //! apps of the live world; of the end of a call that the next one goes on from nobody hears, but
 //! within it a segment more than half of the largest window behind its beginning carries PSH
-//! (`forced_push`), as it does while a connection begins. The buffer is memory, which grows with
-//! the window (`tcp_sndbuf_expand`), and a segment takes more of it than its bytes.
+//! (`forced_push`), as it does while a connection begins. The buffer is memory, which grows to the
+//! window while an app waits for room (`tcp_new_space`), and a segment takes more of it than its
+//! bytes.
 //! Source: Linux 6.1, `tcp_input.c`, `tcp.c`, `sock.h`; figures hold for 64-bit machines.
 
 /// What a segment's `sk_buff` takes beside its data, bytes.
@@ -76,8 +77,10 @@ impl Writes {
         let mss = u64::from(demand.mss);
         let window = demand.window.clamp(WINDOWS.0, WINDOWS.1);
         let segments = u64::from(window) * u64::from(demand.windows);
-        // Asked with each ACK of a growing buffer: no division unless the window has grown.
-        if segments > self.made_for {
+        let fits = demand.written <= demand.una + demand.spared + self.room;
+        // Asked with each ACK of a growing buffer: no division unless the window has grown. Linux
+        // makes the buffer larger only for a socket that waits for room (`SOCK_NOSPACE`).
+        if segments > self.made_for && !fits {
             self.made_for = segments;
             let memory = segments * ((mss + HEADERS).next_power_of_two() + SK_BUFF);
             self.room = (memory * mss / (mss + OVERHEAD)).min(demand.most);
@@ -233,6 +236,24 @@ mod tests {
             writes.fill(&demand);
             assert_eq!(writes.room, room);
         }
+    }
+
+    /// 46 080 bytes of memory hold 1448 bytes of data in each 2216.
+    #[test]
+    fn a_buffer_grows_only_while_an_app_waits_for_room() {
+        let mut writes = Writes::default();
+        let message = |written, window| Demand {
+            written,
+            window,
+            ..ENDLESS
+        };
+        writes.fill(&message(100, 10));
+        writes.fill(&message(200, 40));
+        assert_eq!(writes.room, 30_110);
+        let (end, _) = writes.fill(&message(30_200, 10));
+        assert!(end >= 30_200 && writes.room == 30_110);
+        writes.fill(&message(40_000, 40));
+        assert_eq!(writes.room, 4 * 30_110);
     }
 
     /// Of 2216 bytes SACK gives 768 back, which hold 501 bytes of data.
