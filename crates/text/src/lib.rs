@@ -23,6 +23,7 @@ mod text;
 mod trace;
 mod traps;
 pub mod tree;
+mod write;
 
 pub use files::{BadTrace, Files, Once, load_trace, named_text};
 pub use problem::{Place, Problem, Problems, Warnings};
