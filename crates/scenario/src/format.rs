@@ -577,7 +577,7 @@ impl JsonSchema for SweepTable {
         json_schema!({
             "description": "Field paths with lists of values: every combination is run. In a \
                             `[[sweep.zip]]` table the lists have equal lengths and change \
-                            together.",
+                            together. An interval, `1mbit .. 100mbit`, is for `sojourn hunt`.",
             "type": "object",
             "properties": {
                 "zip": {
@@ -588,6 +588,7 @@ impl JsonSchema for SweepTable {
             "additionalProperties": {
                 "anyOf": [
                     { "type": "array", "minItems": 1 },
+                    { "type": "string", "pattern": r"\.\." },
                     { "type": "object" },
                 ],
             },

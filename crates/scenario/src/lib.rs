@@ -18,16 +18,19 @@
 
 mod apps;
 mod format;
+mod interval;
 mod parameter;
 mod reference;
 mod resolve;
 mod runner;
 mod scenario;
+mod space;
 mod sweep;
 mod video;
 mod videos;
 mod whole_path;
 
+pub use interval::Interval;
 pub use parameter::{Quantities, Quantity};
 pub use reference::{reference, schema};
 pub use runner::{Outcome, Watch, each, run, split};
@@ -37,3 +40,4 @@ pub use sojourn_text::{
     BadTrace, Place, Problem, Problems, TraceError, Unreadable, Warnings, load_trace, named_text,
     problem, read, read_text, tree,
 };
+pub use space::{Dimension, Gene, Space, Values};

@@ -49,9 +49,9 @@ pub struct Scenario {
 }
 
 /// A `--set` argument that could be read.
-struct Override {
-    path: String,
-    node: Node,
+pub(crate) struct Override {
+    pub(crate) path: String,
+    pub(crate) node: Node,
 }
 
 impl Scenario {
@@ -166,15 +166,7 @@ impl Plan {
         let sweep = tree.take("sweep");
         let sets = overrides("--set", &options.sets, &mut problems);
         let sweeps = overrides("--sweep", &options.sweeps, &mut problems);
-        for set in &sets {
-            if let Some(problem) = wrong_beginning(&tree, &set.path, set.node.at) {
-                problems.add(problem);
-                continue;
-            }
-            if let Err(error) = tree.set(&set.path, set.node.clone()) {
-                problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
-            }
-        }
+        apply(&sets, &mut tree, &mut problems);
         let mut grid = Grid::read(sweep.as_ref(), &mut problems);
         for sweep in &sweeps {
             grid.add(&sweep.path, &sweep.node, &mut problems);
@@ -281,8 +273,25 @@ fn seeds(tree: &Node, options: &Options) -> u64 {
     seeds.clamp(1, Seeds::MOST)
 }
 
+/// Puts the values of `--set` into a file's tree.
+pub(crate) fn apply(sets: &[Override], tree: &mut Node, problems: &mut Problems) {
+    for set in sets {
+        if let Some(problem) = wrong_beginning(tree, &set.path, set.node.at) {
+            problems.add(problem);
+            continue;
+        }
+        if let Err(error) = tree.set(&set.path, set.node.clone()) {
+            problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
+        }
+    }
+}
+
 /// Reads the arguments of an option that names fields.
-fn overrides(option: &str, arguments: &[String], problems: &mut Problems) -> Vec<Override> {
+pub(crate) fn overrides(
+    option: &str,
+    arguments: &[String],
+    problems: &mut Problems,
+) -> Vec<Override> {
     let mut sets = Vec::new();
     for argument in arguments {
         let source = problems.add_source(option, argument);

@@ -13,6 +13,11 @@ const MOST_FIELDS: usize = 100;
 /// Fields that make no sense as an axis.
 const FIXED: [&str; 6] = ["format", "name", "title", "description", "seeds", "sweep"];
 
+/// Whether a field makes no sense as an axis.
+pub(crate) fn is_fixed(path: &str) -> bool {
+    FIXED.contains(&path.split('.').next().unwrap_or(""))
+}
+
 /// One dimension of the grid: fields that change together. One field, unless zipped.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimension {
@@ -28,8 +33,19 @@ struct Field {
 }
 
 impl Dimension {
-    fn steps(&self) -> usize {
+    pub(crate) fn steps(&self) -> usize {
         self.fields.first().map_or(1, |field| field.values.len())
+    }
+
+    /// Where it is written.
+    pub(crate) const fn at(&self) -> Origin {
+        self.at
+    }
+
+    /// Its fields, each with its values.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &[Node])> {
+        let fields = self.fields.iter();
+        fields.map(|field| (field.path.as_str(), &field.values[..]))
     }
 
     /// The same values again would be the same runs again, counted as others.
@@ -192,6 +208,24 @@ impl Grid {
         self.axes.retain(|axis| !axis.fields.is_empty());
     }
 
+    /// Takes the axis out that varies a field.
+    pub(crate) fn take(&mut self, path: &str) -> Option<Dimension> {
+        let varies = |axis: &Dimension| axis.fields.iter().any(|field| field.path == path);
+        let index = self.axes.iter().position(varies)?;
+        Some(self.axes.remove(index))
+    }
+
+    /// The fields that are varied.
+    pub(crate) fn paths(&self) -> Vec<&str> {
+        let fields = self.axes.iter().flat_map(|axis| &axis.fields);
+        fields.map(|field| field.path.as_str()).collect()
+    }
+
+    /// The axes, slowest first.
+    pub(crate) fn into_axes(self) -> Vec<Dimension> {
+        self.axes
+    }
+
     /// Where an axis stands, for problems of the grid as a whole.
     pub(crate) fn at(&self) -> Option<Origin> {
         self.axes.first().map(|axis| axis.at)
@@ -241,7 +275,7 @@ fn fields(entry: &Entry, above: &str, table: &str, problems: &mut Problems) -> V
                 .flat_map(|entry| fields(entry, &path, table, problems))
                 .collect();
         }
-        Value::Array(_) if FIXED.contains(&path.split('.').next().unwrap_or("")) => {
+        Value::Array(_) if is_fixed(&path) => {
             let problem = Problem::new(entry.at, table, format!("`{path}` cannot be swept"));
             match path.as_str() {
                 "seeds" => problem.help("`seeds` at the top already runs every combination so"),
@@ -257,6 +291,11 @@ fn fields(entry: &Entry, above: &str, table: &str, problems: &mut Problems) -> V
                 at: entry.at,
                 values: values.clone(),
             }];
+        }
+        Value::Text(text) if text.contains("..") => {
+            let message = format!("`{path}` has an interval, and a run needs values");
+            Problem::new(entry.node.at, table, message)
+                .help("a list of values; `sojourn hunt` searches intervals")
         }
         other => {
             let message = format!("`{path}` needs a list of values, found {}", other.kind());
