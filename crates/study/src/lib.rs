@@ -3,7 +3,7 @@
 //!
 //! [`Study::load`] reads a study. Its claims, charts and tables are data (`docs/claims.md`),
 //! evaluated on the results and named by no code. [`Reproduced`] holds the results of each world
-//! against the claims, and writes the folder.
+//! against the claims, and writes the folder. [`Property`] is the same language without a study.
 //!
 //! Not here: what a scenario is and how it is run (see `scenario`); which worlds there are (the
 //! caller names them).
@@ -24,6 +24,7 @@ mod library;
 mod mark;
 mod page;
 mod plan;
+mod property;
 mod read;
 mod record;
 mod reproduced;
@@ -41,6 +42,7 @@ pub use judge::{Checked, Judged, MarkShown, Verdict};
 pub use library::Listed;
 pub use mark::Cause;
 pub use page::{Pages, STUDY};
+pub use property::{Property, Tested};
 pub use record::{CLAIMS, CLAIMS_FORMAT, Reproduction, reproduction};
 pub use reproduced::Reproduced;
 pub use status::Status;
