@@ -10,7 +10,7 @@ mod measure;
 use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::{interrupted, run_cells};
-use crate::worlds::{Row, Setup, WORLDS};
+use crate::worlds::{Row, Setup, repeating};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use card::{Card, Cell};
@@ -58,7 +58,7 @@ pub(crate) struct EvaluateArgs {
     seeds: u64,
 
     /// The world to run in: one of those of `run`, except `live`
-    #[arg(long, value_name = "WORLD", default_value = "sim", value_parser = world)]
+    #[arg(long, value_name = "WORLD", default_value = "sim", value_parser = repeating)]
     world: &'static Row,
 
     /// Write card.json, card.md, and a folder with a page for each case into this folder
@@ -81,16 +81,6 @@ pub(crate) struct EvaluateArgs {
 /// One seed has no interval.
 fn seeds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(2..=1000)
-}
-
-/// The world with this name. Real time would take hours, and would not repeat.
-fn world(name: &str) -> Result<&'static Row, String> {
-    let rows = || WORLDS.iter().filter(|row| row.repeats());
-    let named = rows().find(|row| row.name.as_str() == name);
-    named.ok_or_else(|| {
-        let names: Vec<_> = rows().map(|row| row.name.as_str()).collect();
-        format!("one of: {}", names.join(", "))
-    })
 }
 
 pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {

@@ -11,6 +11,7 @@ mod export;
 mod fidelity;
 mod figures;
 mod fit;
+mod hunt;
 mod judge;
 mod kernel;
 mod merge;
@@ -68,6 +69,7 @@ enum Command {
     Fit(fit::FitArgs),
     Advise(advise::AdviseArgs),
     Evaluate(evaluate::EvaluateArgs),
+    Hunt(hunt::HuntArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<gateway::BridgeArgs>),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::fit(&args),
         Command::Advise(args) => advise::advise(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
+        Command::Hunt(args) => hunt::hunt(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => gateway::bridge(&args),

@@ -1,4 +1,4 @@
-//! The folder of `--out`, as the command line speaks of it.
+//! The folder or file of `--out`, as the command line speaks of it.
 
 use crate::WrongInput;
 use sojourn_batch::{BatchError, Results};
@@ -19,4 +19,19 @@ pub(crate) fn check_out(dir: &Path, results: &Results, overwrite: bool) -> Resul
         };
         WrongInput(format!("--out {error}{way_out}"))
     })
+}
+
+/// The file must be one that can be written, in a folder that is there.
+pub(crate) fn check_file(file: &Path) -> Result<(), WrongInput> {
+    let wrong = |what: &str| Err(WrongInput(format!("--out {}: {what}", file.display())));
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if file.is_dir() {
+        return wrong("is a folder; name a file");
+    }
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return wrong("its folder is not there");
+    }
+    Ok(())
 }

@@ -7,6 +7,33 @@ use sojourn_world::Cell;
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+/// Shows how far a search is whose end nobody knows.
+pub(crate) struct Search(ProgressBar);
+
+impl Search {
+    /// One that nobody sees when it is to be `quiet`.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = ProgressBar::new_spinner();
+        if quiet {
+            shown.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template("{spinner} {elapsed}  {msg}")
+            .expect("the template is fixed and right");
+        shown.set_style(style);
+        Self(shown)
+    }
+
+    pub(crate) fn say(&self, text: &str) {
+        self.0.set_message(text.to_owned());
+        self.0.tick();
+    }
+
+    /// Takes it away.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// Shows how much of the grid's time has been run, and how long the rest will take.
 pub(crate) struct Bar {
     shown: ProgressBar,

@@ -164,6 +164,17 @@ pub(crate) fn names_with(has: fn(&Row) -> bool) -> String {
     fit.join(" or ")
 }
 
+/// The world with this name, if its runs repeat. What takes many runs would take hours in real
+/// time.
+pub(crate) fn repeating(name: &str) -> Result<&'static Row, String> {
+    let rows = || WORLDS.iter().filter(|row| row.repeats());
+    let named = rows().find(|row| row.name.as_str() == name);
+    named.ok_or_else(|| {
+        let names: Vec<_> = rows().map(|row| row.name.as_str()).collect();
+        format!("one of: {}", names.join(", "))
+    })
+}
+
 /// The names of all worlds.
 pub(crate) fn names() -> Vec<WorldName> {
     WORLDS.iter().map(|row| row.name.clone()).collect()
