@@ -228,8 +228,8 @@ impl Control {
         each!(&self.kind, control => control.marked_share())
     }
 
-    /// The peer does not count marks. A control that cannot do without becomes Reno: a sender of L4S
-    /// must have accurate feedback (RFC 9331 section 4.2).
+    /// The peer does not count marks. A control that cannot do without becomes Reno: a sender of
+    /// L4S must have accurate feedback (RFC 9331 section 4.2).
     pub(crate) fn do_without_counts(&mut self, config: &Config) {
         if matches!(self.kind, Kind::Prague(_)) {
             *self = Self::of(Kind::Reno(Reno::new(config)));

@@ -1,7 +1,7 @@
 //! Prague: a window that follows the share of marks, for queues of L4S.
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04: alpha as DCTCP's (g = 1/16; 1 at the
-//! first mark), growth by what comes unmarked also while reducing, a virtual round trip of 25 ms for
-//! shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
+//! first mark), growth by what comes unmarked also while reducing, a virtual round trip of 25 ms
+//! for shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
 //! Two segments may always be in flight: a lone one would wait for a delayed ACK. A window below
 //! that is fractional, and holds by pacing, which the draft has among its plans.
 //! Not here: the draft's detection of classic queues; its limit on bursts of offloads, which the
