@@ -217,8 +217,8 @@ pub(super) mod tests {
         }];
         let talkers = BTreeMap::from([("wan".to_owned(), Some(sites))]);
         let page = render(pairs, &talkers, &now, Some(&before));
-        let row = "<td>hill &amp; dale</td><td>1138</td><td>2.00Mbit</td><td>30.0Mbit</td><td>-</td>\
-                   <td>7.0 ms</td>";
+        let row = "<td>hill &amp; dale</td><td>1138</td><td>2.00Mbit</td><td>30.0Mbit</td>\
+                   <td>-</td><td>7.0 ms</td>";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("round trip 7.0 ms above its base"), "{page}");
         assert!(page.contains("3 of 4 reflectors answer"), "{page}");
