@@ -5,6 +5,7 @@ use crate::run::RunArgs;
 use crate::{INTERRUPTED, WrongInput};
 use anyhow::Context as _;
 use clap::Args;
+use sojourn_scenario::named_text;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
@@ -79,7 +80,7 @@ pub(crate) fn figures(args: &FiguresArgs) -> anyhow::Result<u8> {
 /// it has the option; none if this one names none.
 pub(crate) fn run(args: &RunArgs) -> Option<anyhow::Result<u8>> {
     // Whoever reads the scenario says what is wrong with a file that cannot be read.
-    let text = std::fs::read_to_string(&args.file).unwrap_or_default();
+    let (_, text) = named_text(&args.file).unwrap_or_default();
     let given = args.overrides.sets.iter().chain(&args.overrides.sweeps);
     let name = text
         .lines()
