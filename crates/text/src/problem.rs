@@ -409,11 +409,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "version 2 became version 3, which is `bbr3`; version 1 is `bbr`",
     ),
     ("bbrv3", "bbr3", "version 3 is `bbr3`"),
-    (
-        "prague",
-        "dctcp",
-        "TCP Prague is not in Sojourn; `dctcp` reacts to marks as it does",
-    ),
+    ("prague", "prague", "TCP Prague is `prague`"),
     (
         "ledbat",
         "lp",
