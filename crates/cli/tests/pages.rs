@@ -117,9 +117,10 @@ fn whole_files_that_pages_show_are_right() {
             // is no mistake of the page.
             std::fs::write(folder.path().join("file.toml"), lines).expect("a file");
             // A sweep of intervals is a space, which a hunt searches.
-            let command = match lines.contains(" .. ") {
-                true => "hunt file.toml --runs 1 --property 1<2",
-                false => "check file.toml",
+            let command = if lines.contains(" .. ") {
+                "hunt file.toml --runs 1 --property 1<2"
+            } else {
+                "check file.toml"
             };
             let output = common::run(command, folder.path());
             let said = String::from_utf8_lossy(&output.stderr);
