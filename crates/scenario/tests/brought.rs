@@ -227,7 +227,7 @@ fn other_files_and_words_are_known_by_what_they_are() {
     );
     assert!(
         refused(GOOD, &["tcp.cc=python:a.py:A"]).ends_with(
-            "classes of Python are for `sojourn run` and the package `sojourn` of Python"
+            "classes of Python are for simulated runs and the package `sojourn` of Python"
         )
     );
     assert!(refused(GOOD, &["tcp.cc=cubik"]).ends_with("did you mean `cubic`?"));

@@ -135,7 +135,7 @@ pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> Sp
     if word.starts_with("python:") {
         let what = format!("`{word}` is a class of Python, which nothing here can load");
         return error(text, name.at(), what)
-            .want("`sojourn run` and the package `sojourn` of Python can".to_string());
+            .want("simulated runs and the package `sojourn` of Python can".to_string());
     }
     if let Some(&there) = ELSEWHERE.iter().find(|&&known| known == word) {
         return error(text, name.at(), format!("`{there}` is not in Sojourn yet"))

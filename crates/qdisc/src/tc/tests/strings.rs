@@ -265,7 +265,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "python:own.py:OneOfN n=5",
         "`python:own.py:OneOfN` is a class of Python, which nothing here can load; \
-             `sojourn run` and the package `sojourn` of Python can",
+             simulated runs and the package `sojourn` of Python can",
         "python:own.py:OneOfN",
     ),
     (
