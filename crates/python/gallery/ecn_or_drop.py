@@ -17,5 +17,5 @@ table = links.groupby("tcp.ecn")[["dropped_packets", "marked_packets", "sojourn_
 table["retransmitted"] = flows.groupby("tcp.ecn")["retransmitted_packets"].sum()
 table["goodput_bps"] = flows.groupby("tcp.ecn")["goodput_bps"].mean()
 print(table.round(2))
-assert table.loc[True, "retransmitted"] == 0 < table.loc[False, "retransmitted"]
-assert table.loc[True, "marked_packets"] > 0 == table.loc[False, "marked_packets"]
+assert table.loc["true", "retransmitted"] == 0 < table.loc["false", "retransmitted"]
+assert table.loc["true", "marked_packets"] > 0 == table.loc["false", "marked_packets"]
