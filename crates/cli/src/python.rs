@@ -34,7 +34,7 @@ pub(crate) struct FiguresArgs {
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
-    /// What to draw, in TOML: tables [[figure]] with `name` and `kind` (cdf, box, series,
+    /// What to draw, in TOML: tables `[[figure]]` with `name` and `kind` (cdf, box, series,
     /// tradeoff, heatmap or winners)
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
