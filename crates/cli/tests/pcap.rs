@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{sojourn, tshark};
+use common::{good, sojourn, tshark};
 use serde_json::Value;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// A lossy path with every kind of flow: greedy, with a size, small messages with ECN, datagrams.
 const SCENARIO: &str = r#"
@@ -49,6 +50,14 @@ fn capture(more: &[&str]) -> (tempfile::TempDir, Value) {
     assert!(output.status.success(), "{output:?}");
     let summary = fs::read_to_string(dir.path().join("out/summary.json")).unwrap();
     (dir, serde_json::from_str(&summary).unwrap())
+}
+
+/// The whole packets of one point of the first run of a scenario.
+fn captured(dir: &Path, scenario: &str, point: &str) -> PathBuf {
+    fs::write(dir.join("scenario.toml"), scenario).unwrap();
+    let words = format!("run scenario.toml --out out --pcap {point} --snap-len 65535");
+    good(&words, dir);
+    dir.join(format!("out/run-1-{}.pcapng", point.replace(':', "-")))
 }
 
 #[test]
@@ -118,20 +127,7 @@ direction = "up"
 app = "bulk"
 tcp = { ecn = "accecn" }
 "#;
-    fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
-    let arguments = [
-        "run",
-        "scenario.toml",
-        "--out",
-        "out",
-        "--pcap",
-        "server",
-        "--snap-len",
-        "65535",
-    ];
-    let output = sojourn(&arguments, dir.path());
-    assert!(output.status.success(), "{output:?}");
-    let file = dir.path().join("out/run-1-server.pcapng");
+    let file = captured(dir.path(), scenario, "server");
     let count = |filter: &str| tshark(&file, filter).len();
     let wrong = "_ws.malformed or _ws.expert.severity == error or tcp.checksum.status == 0";
     assert_eq!(tshark(&file, wrong), Vec::<String>::new());
@@ -255,20 +251,7 @@ to = "last"
 start = "8s"
 app = { kind = "cbr", size = 300, interval = "20ms" }
 "#;
-    fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
-    let arguments = [
-        "run",
-        "scenario.toml",
-        "--out",
-        "out",
-        "--pcap",
-        "n1:air",
-        "--snap-len",
-        "65535",
-    ];
-    let output = sojourn(&arguments, dir.path());
-    assert!(output.status.success(), "{output:?}");
-    let file = dir.path().join("out/run-1-n1-air.pcapng");
+    let file = captured(dir.path(), scenario, "n1:air");
     let count = |filter: &str| tshark(&file, filter).len();
     let wrong = "_ws.malformed or _ws.expert.severity == error or ip.checksum.status == 0 \
                  or udp.checksum.status == 0 or tcp.checksum.status == 0";
