@@ -24,8 +24,9 @@ mod setpoint;
 mod status;
 mod steered;
 
+use crate::Ecn;
 use crate::accounts::{Counters, FlowStatistics, Gauge};
-use crate::packet::{Ecn, Packet};
+use crate::packet::Packet;
 use crate::params::{End, Limit};
 use crate::report::Field;
 use alloc::vec::Vec;

@@ -24,9 +24,10 @@
 //!
 //! Not here: filters that put packets without ECT into the L queue.
 
+use crate::Ecn;
 use crate::accounts::{Backlog, Counters, DropReason, Gauge};
 use crate::change::{ChangeError, alike};
-use crate::packet::{Ecn, Packet};
+use crate::packet::Packet;
 use crate::params::{DualDrop, DualLaw, DualMask, DualOverload, DualPi2Params, StepThreshold};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Field, Report, Value, float, int, micros};

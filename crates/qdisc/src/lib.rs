@@ -86,7 +86,7 @@ pub use fifo::Fifo;
 pub use flow::{FlowPolicy, FlowQueue, HostFair, Plain, Sharing, WayCounters};
 pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
-pub use packet::{Ecn, InsideHashes, Label, Packet};
+pub use packet::{InsideHashes, Label, Packet};
 pub use params::*;
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};
@@ -94,6 +94,7 @@ pub use setting::Setting;
 pub use shaper::{Pace, TinClock, VirtualClock};
 pub use share::{LEND, Share, SharedRate, WORKERS};
 pub use single::SingleQueue;
+pub use sojourn_units::Ecn;
 pub use spec::{Aim, Aimed, AqmParams, Policy, Spec};
 pub use tbf::Tbf;
 pub use tc::{

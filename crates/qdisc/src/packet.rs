@@ -1,37 +1,7 @@
 //! What a discipline asks of a packet.
 
 use crate::{AckFacts, truesize};
-
-/// The two ECN bits of the IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct = 0,
-    /// ECN-capable, ECT(1): L4S in RFC 9331.
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
-
-impl Ecn {
-    /// From the low two bits of the TOS or traffic class byte.
-    pub const fn from_bits(tos: u8) -> Self {
-        match tos & 3 {
-            0 => Self::NotEct,
-            1 => Self::Ect1,
-            2 => Self::Ect0,
-            _ => Self::Ce,
-        }
-    }
-
-    /// Whether marking may replace dropping.
-    pub const fn is_capable(self) -> bool {
-        !matches!(self, Self::NotEct)
-    }
-}
+use sojourn_units::Ecn;
 
 /// What a packet's flow and hosts hash to inside a network address translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,9 @@ mod reflect;
 pub(crate) use count::Counter;
 pub(crate) use reflect::Reflector;
 
+use crate::Codepoint;
 use crate::config::Ecn;
-use crate::segment::{Codepoint, Flags};
+use crate::segment::Flags;
 
 /// Where both packet counters begin (section 3.2.1).
 const FIRST_CEP: u64 = 5;

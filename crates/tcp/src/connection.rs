@@ -8,13 +8,14 @@
 mod accurate;
 mod handshake;
 
+use crate::Codepoint;
 use crate::accecn::Reflector;
 use crate::config::{Config, Ecn};
 use crate::congestion::{CongestionControl, Control};
 use crate::info::{Counters, Info, State};
 use crate::limits::Limits;
 use crate::receiver::Receiver;
-use crate::segment::{Codepoint, Flags, Segment};
+use crate::segment::{Flags, Segment};
 use crate::sender::{Outgoing, Sender};
 use crate::{INFINITE, Span, Time, seq};
 use alloc::boxed::Box;

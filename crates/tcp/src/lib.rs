@@ -48,6 +48,7 @@ pub use connection::{Connection, Received, Transmit};
 pub use info::{CeCounts, Counters, Info, State};
 pub use limits::{LimitedBy, Limits};
 pub use rate::RateSample;
-pub use segment::{AccEcnOption, Codepoint, Flags, SackBlock, Segment};
+pub use segment::{AccEcnOption, Flags, SackBlock, Segment};
 pub use sender::Recovery;
+pub use sojourn_units::Ecn as Codepoint;
 use sojourn_units::{Rate, Span, Time};

@@ -69,33 +69,6 @@ pub struct SackBlock {
     pub end: u32,
 }
 
-/// The ECN field of the IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Codepoint {
-    /// Not ECN-capable.
-    #[default]
-    NotEct = 0,
-    /// ECT(1), of L4S (RFC 9331).
-    Ect1 = 1,
-    /// ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
-
-impl Codepoint {
-    /// From the lowest two bits of the TOS byte or traffic class.
-    pub const fn from_bits(tos: u8) -> Self {
-        match tos & 3 {
-            0 => Self::NotEct,
-            1 => Self::Ect1,
-            2 => Self::Ect0,
-            _ => Self::Ce,
-        }
-    }
-}
-
 /// The AccECN option (RFC 9768 section 3.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccEcnOption {

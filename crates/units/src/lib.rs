@@ -1,4 +1,4 @@
-//! Time, rate and size as types, with the notation of tc(8).
+//! Time, rate, size and the ECN field as types, with the notation of tc(8).
 //!
 //! Units: [`Time`] and [`Span`] are integer nanoseconds, [`Rate`] is bit/s, sizes are bytes.
 //! Arithmetic saturates: a clock that stands still, jumps or runs backwards can make a result
@@ -12,6 +12,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod ecn;
 mod excerpt;
 mod forward;
 mod notation;
@@ -21,6 +22,7 @@ mod time;
 mod unit;
 mod words;
 
+pub use ecn::Ecn;
 pub use excerpt::{Excerpt, shortened};
 pub use notation::{
     UnitError, is_unit, parse_rate, parse_size, parse_span, rate_in_bytes, show_rate, show_size,

@@ -40,10 +40,10 @@
 use crate::accounts::{Counters, DropReason, FlowStatistics};
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
-use crate::packet::Ecn;
 use crate::params::{CodelLaw, CodelParams};
 use crate::report::{Field, int, micros};
 use alloc::vec::Vec;
+use sojourn_units::Ecn;
 use sojourn_units::{Span, Time};
 
 /// Largest packet that ns-2 has seen before the first one, in bytes.

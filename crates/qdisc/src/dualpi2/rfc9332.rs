@@ -4,8 +4,8 @@
 //! leaves, with the larger of the ramp's and the coupled probability.
 
 use super::{DualPi2, Fate};
-use crate::packet::Ecn;
 use crate::params::{DualOverload, DualPi2Params};
+use sojourn_units::Ecn;
 use sojourn_units::Span;
 
 /// A probability of one. Others are in the same unit, 2⁻³².

@@ -1,8 +1,9 @@
 //! The sending half: how many marks the peer has counted since its last ACK.
 
 use super::{FIRST_BYTES, FIRST_CEP, RESERVED, unreflected};
+use crate::Codepoint;
 use crate::Time;
-use crate::segment::{AccEcnOption, Codepoint, Segment};
+use crate::segment::{AccEcnOption, Segment};
 
 /// Newly marked, by one ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The receiving half: counts what arrives, and tells the peer.
 
 use super::{FIRST_BYTES, FIRST_CEP, reflected};
-use crate::segment::{AccEcnOption, Codepoint, Segment};
+use crate::Codepoint;
+use crate::segment::{AccEcnOption, Segment};
 
 /// Room that data leaves for the longest option.
 const LONGEST: u16 = AccEcnOption::len(3);

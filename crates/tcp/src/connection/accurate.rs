@@ -1,10 +1,11 @@
 //! What AccECN (RFC 9768) does to an open connection. Its counters are in `accecn`.
 
 use super::{Connection, Received};
+use crate::Codepoint;
 use crate::Time;
 use crate::config::Algorithm;
 use crate::info::CeCounts;
-use crate::segment::{Codepoint, Flags, Segment};
+use crate::segment::{Flags, Segment};
 use crate::sender::Outgoing;
 
 /// The flag ECE alone.

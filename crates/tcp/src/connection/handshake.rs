@@ -3,10 +3,11 @@
 //! RFC 3168 section 6.1.1 and RFC 9768 section 3.1 (ECN).
 
 use super::{Connection, Phase, Received, Transmit};
+use crate::Codepoint;
 use crate::Time;
 use crate::accecn::{self, Counter, Reflector};
 use crate::config::Ecn;
-use crate::segment::{Codepoint, Flags, Segment};
+use crate::segment::{Flags, Segment};
 use alloc::boxed::Box;
 
 impl Connection {
