@@ -125,7 +125,7 @@ fn a_study_takes_another_queue() {
             "{queue}"
         );
         let page = std::fs::read_to_string(dir.join(out).join("report.html")).expect("a page");
-        assert!(page.contains("yours"), "{out}");
+        assert!(page.contains("<b>yours</b> codel "), "{out}");
     }
     // One seed judges nothing, on the page that is made again too.
     good("reproduce . --quick --out quick", dir);

@@ -133,6 +133,7 @@ impl Reproduced<'_> {
             "program": programs(&self.results),
             "description": info.description,
             "published": self.study.source,
+            "queue": self.study.another_queue(),
             "worlds": self.worlds.iter().map(|name| self.world(name)).collect::<Json>(),
             "axes": axes.collect::<Json>(),
             "notes": self.failures,
