@@ -260,6 +260,18 @@ fn where_it_is_refused_packet_sockets_take_over_and_say_why() {
 }
 
 /// Frames longer than the other side's MTU are refused and counted, as by a packet socket.
+/// The kernel lets go of a queue some time after the end of the bridge that had it.
+#[test]
+fn the_next_bridge_waits_for_the_queues_of_the_last() {
+    let link = Link::new();
+    link.middle.run(|| {
+        for _ in 0..50 {
+            let bridge = Bridge::open(xdp()).expect("the bridge opens");
+            assert_eq!(bridge.port_state().word(), "xdp copy");
+        }
+    });
+}
+
 #[test]
 fn frames_too_long_for_the_other_side_are_refused() {
     let link = Link::new();

@@ -20,6 +20,8 @@ use rustix::net::{
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Where a frame to be sent may begin in its chunk, behind what is said of it.
 pub(crate) const SEND_AT: usize = 64;
@@ -32,6 +34,10 @@ const XDP_TXMD_FLAGS_CHECKSUM: u64 = 1 << 1;
 const XDP_TX_METADATA: u32 = 1 << 1;
 /// `XDP_MAX_TX_SKB_BUDGET`, Linux 6.17: most frames that one system call sends.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+
+/// How long the kernel may take to let go of a queue: milliseconds, more on a busy machine.
+const MOST_OF_A_RELEASE: Duration = Duration::from_secs(1);
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
 /// Bytes of a frame that have its headers, as a rule.
 const HEADERS: u32 = 128;
@@ -197,13 +203,26 @@ impl XdpSockets {
                 addr: SocketAddrXdp::new(flags, interface, queue),
                 shared_umem_fd: first.as_fd(),
             };
-            return Ok(bind(fd, &address)?);
+            return when_free(|| bind(fd, &address));
         }
         let mut flags = SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP;
         flags.set(SocketAddrXdpFlags::XDP_COPY, self.layout.copies);
-        bind(fd, &SocketAddrXdp::new(flags, interface, queue))?;
+        let address = SocketAddrXdp::new(flags, interface, queue);
+        when_free(|| bind(fd, &address))?;
         self.first = Some(fd.try_clone()?);
         Ok(())
+    }
+}
+
+/// Binds to a queue. The kernel lets go of a queue some time after the end of the socket that had
+/// it (`xp_put_pool` leaves that to a worker thread): a bridge that starts after another waits.
+fn when_free(mut bind: impl FnMut() -> Result<(), Errno>) -> io::Result<()> {
+    let until = Instant::now() + MOST_OF_A_RELEASE;
+    loop {
+        match bind() {
+            Err(Errno::BUSY) if Instant::now() < until => thread::sleep(BETWEEN_TRIES),
+            bound => return Ok(bound?),
+        }
     }
 }
 
