@@ -90,7 +90,11 @@ pub(crate) fn text(results: &[RunResult]) -> String {
         let flows = parts("flow", &result.flows, &flows(), |flow| {
             vec![("app", flow.app.to_string())]
         });
-        let _ = write!(text, "\n{}\n{}", links.show(), flows.show());
+        let _ = write!(text, "\n{}\n", links.show());
+        if let Some(queues) = pairs(&result.links) {
+            let _ = writeln!(text, "{}", queues.show());
+        }
+        text += &flows.show();
     }
     text
 }
@@ -135,6 +139,73 @@ fn flows() -> [Column<FlowResult>; 6] {
         ("rtt_ms", Some(Statistic::P95), 1),
         ("loss_ratio", None, 2),
     ])
+}
+
+/// Of each link whose queue is a pair, the L and the C queue.
+fn pairs(links: &[(String, LinkResult)]) -> Option<Table> {
+    let of = |[dequeued, dropped, marked, sojourn]: [&'static str; 4]| {
+        columns::<LinkResult, 7>([
+            (dequeued, None, 0),
+            (dropped, None, 0),
+            (marked, None, 0),
+            (sojourn, Some(Statistic::P50), 2),
+            (sojourn, Some(Statistic::P95), 2),
+            (sojourn, Some(Statistic::P99), 2),
+            (sojourn, Some(Statistic::Max), 2),
+        ])
+    };
+    let queues = [
+        (
+            "L",
+            of([
+                "l_dequeued_packets",
+                "l_dropped_packets",
+                "l_marked_packets",
+                "l_sojourn_ms",
+            ]),
+        ),
+        (
+            "C",
+            of([
+                "c_dequeued_packets",
+                "c_dropped_packets",
+                "c_marked_packets",
+                "c_sojourn_ms",
+            ]),
+        ),
+    ];
+    // The titles of a whole link, which say the same of a part of it.
+    let whole = of([
+        "dequeued_packets",
+        "dropped_packets",
+        "marked_packets",
+        "sojourn_ms",
+    ]);
+    let probability = columns::<LinkResult, 1>([("base_probability", Some(Statistic::Mean), 2)]);
+    let titles = ["link", "queue"].map(str::to_owned).into_iter();
+    let titles: Vec<_> = titles
+        .chain(headings(&whole))
+        .chain(headings(&probability))
+        .collect();
+    let mut table = Table::new(titles.iter().map(String::as_str));
+    let mut is_empty = true;
+    for (name, link) in links
+        .iter()
+        .filter(|(_, link)| link.l_dequeued_packets.is_some())
+    {
+        is_empty = false;
+        for (queue, columns) in &queues {
+            let mut row = vec![name.clone(), (*queue).to_owned()];
+            row.extend(
+                columns
+                    .iter()
+                    .chain(&probability)
+                    .map(|column| column.show(link)),
+            );
+            table.row(row);
+        }
+    }
+    (!is_empty).then_some(table)
 }
 
 /// The figures of a run's line: those over all flows, the induced RTT, and those of the link that

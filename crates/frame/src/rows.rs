@@ -6,7 +6,7 @@ use crate::identity;
 use indexmap::IndexMap;
 use sojourn_qdisc::Value;
 use sojourn_world::RunResult;
-use sojourn_world::figure::{Content, FlowResult, LinkResult, Part, Row, Shape, Statistic};
+use sojourn_world::figure::{FlowResult, LinkResult, Part, Row, Shape, Statistic};
 
 /// A row for each run: what is over all flows, the induced RTT of the latency probes, what the run
 /// cost, and its digest.
@@ -116,12 +116,7 @@ pub fn links(results: &[RunResult]) -> Frame {
 /// that an app measures, has columns only where some part has it.
 fn figures<T: Part>(frame: &mut Frame, parts: &[&T]) {
     for row in T::rows() {
-        let has = |part: &&T| match row.content(part) {
-            None => false,
-            Some(Content::Count(_)) => true,
-            Some(Content::Number(number)) => !number.is_nan(),
-            Some(Content::Spread(spread)) => spread.count > 0,
-        };
+        let has = |part: &&T| row.content(part).is_some_and(|content| content.has_value());
         let optional = row.is_later || parts.iter().any(|part| row.content(part).is_none());
         if optional && !parts.iter().any(has) {
             continue;

@@ -181,6 +181,32 @@ impl Counters {
     }
 }
 
+/// What one queue of a pair ([`Dual`]) has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DualCounts {
+    /// Packets dropped, also on arrival.
+    pub dropped: u64,
+    /// Packets that the queue has marked CE. One that came with CE is none of them.
+    pub marked: u64,
+    /// Packets that came with CE.
+    pub came_marked: u64,
+}
+
+/// A pair of coupled queues (RFC 9332): what each has counted, and how it is controlled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Dual {
+    /// The C queue, for classic traffic.
+    pub classic: DualCounts,
+    /// The L queue, for L4S.
+    pub low: DualCounts,
+    /// Whether the packet of the last [`Qdisc::dequeue`](crate::Qdisc::dequeue) was of the L queue.
+    pub served_low: bool,
+    /// Base probability (p'): its square is the C queue's.
+    pub probability: f64,
+    /// The coupling factor times that, 1 at most: the L queue's, without its own step or ramp.
+    pub coupled: f64,
+}
+
 /// A variable of a discipline, for a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gauge {

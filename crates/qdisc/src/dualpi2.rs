@@ -25,7 +25,7 @@
 //! Not here: filters that put packets without ECT into the L queue.
 
 use crate::Ecn;
-use crate::accounts::{Backlog, Counters, DropReason, Gauge};
+use crate::accounts::{Backlog, Counters, DropReason, Dual, DualCounts, Gauge};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
 use crate::params::{DualDrop, DualLaw, DualMask, DualOverload, DualPi2Params, StepThreshold};
@@ -77,6 +77,10 @@ pub struct DualPi2<P> {
     counters: Counters,
     into_classic: u64,
     into_low: u64,
+    /// Of the C queue and of the L queue.
+    each: [DualCounts; 2],
+    /// Whether the last packet that left was of the L queue.
+    served_low: bool,
     most_found: u64,
     ecn_mark: u64,
     step_mark: u64,
@@ -116,6 +120,8 @@ impl<P> DualPi2<P> {
             counters: Counters::default(),
             into_classic: 0,
             into_low: 0,
+            each: [DualCounts::default(); 2],
+            served_low: false,
             most_found: 0,
             ecn_mark: 0,
             step_mark: 0,
@@ -243,32 +249,42 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// Marks a packet, and counts it as Linux does: one that came with CE too.
-    fn mark(&mut self, packet: &mut P, len: u32, out: &mut dyn Outlet<P>) -> bool {
+    fn mark(&mut self, packet: &mut P, is_low: bool, out: &mut dyn Outlet<P>) -> bool {
         let is_new = packet.ecn() != Ecn::Ce;
         let marked = !is_new || packet.ecn() != Ecn::NotEct;
         self.ecn_mark += u64::from(marked);
         if is_new {
-            self.counters.mark(packet, len, out);
+            self.counters.mark(packet, packet.len(), out);
+            self.each[usize::from(is_low)].marked += u64::from(packet.ecn() == Ecn::Ce);
         }
         marked
+    }
+
+    /// Drops a packet.
+    #[cold]
+    fn refuse(&mut self, packet: P, is_low: bool, reason: DropReason, out: &mut dyn Outlet<P>) {
+        self.each[usize::from(is_low)].dropped += 1;
+        let len = packet.len();
+        self.counters.refuse(packet, len, reason, out);
     }
 
     /// Takes in one packet, or a super-packet that stays whole.
     fn admit(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
+        let is_low = self.is_low(&packet);
+        self.each[usize::from(is_low)].came_marked += u64::from(packet.ecn() == Ecn::Ce);
         let memory = u64::from(packet.memory());
         let is_full = self.backlog.packets >= u64::from(self.params.limit);
         if is_full || self.memory + memory > self.memory_limit() {
             self.counters.overlimits += 1;
-            return self.counters.refuse(packet, len, DropReason::Tail, out);
+            return self.refuse(packet, is_low, DropReason::Tail, out);
         }
-        let is_low = self.is_low(&packet);
         if self.params.at == DualDrop::Enqueue && self.params.law == DualLaw::Linux {
             match self.judge(is_low, packet.ecn()) {
                 Fate::Pass => {}
-                Fate::Mark => _ = self.mark(&mut packet, len, out),
-                Fate::Drop => return self.counters.refuse(packet, len, DropReason::Aqm, out),
+                Fate::Mark => _ = self.mark(&mut packet, is_low, out),
+                Fate::Drop => return self.refuse(packet, is_low, DropReason::Aqm, out),
             }
         }
         self.memory += memory;
@@ -338,16 +354,16 @@ impl<P: Packet> DualPi2<P> {
         match fate {
             Fate::Pass => {}
             Fate::Mark => {
-                let marked = self.mark(&mut packet, len, out);
+                let marked = self.mark(&mut packet, is_low, out);
                 self.step_mark += u64::from(marked && is_ramp);
             }
             Fate::Drop => {
-                self.counters.refuse(packet, len, DropReason::Aqm, out);
+                self.refuse(packet, is_low, DropReason::Aqm, out);
                 return Ok(None);
             }
         }
         if is_above {
-            self.step_mark += u64::from(self.mark(&mut packet, len, out));
+            self.step_mark += u64::from(self.mark(&mut packet, is_low, out));
         }
         // Only what is sent while both wait moves the credit.
         let protection = i64::from(self.params.classic_protection);
@@ -357,6 +373,7 @@ impl<P: Packet> DualPi2<P> {
             self.credit -= (100 - protection) * i64::from(len);
         }
         self.counters.dequeued.add(len);
+        self.served_low = is_low;
         Ok(Some((arrived, packet)))
     }
 
@@ -444,6 +461,19 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         ] {
             tell(Gauge { name, unit, value });
         }
+    }
+
+    fn dual(&self) -> Option<Dual> {
+        let [classic, low] = self.each;
+        let probability = self.probability();
+        let coupled = probability * f64::from(self.params.coupling_factor);
+        Some(Dual {
+            classic,
+            low,
+            served_low: self.served_low,
+            probability,
+            coupled: coupled.min(1.0),
+        })
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

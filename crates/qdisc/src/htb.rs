@@ -15,7 +15,7 @@
 //!
 //! Not here: classes that borrow from each other.
 
-use crate::accounts::{Backlog, Counters, Gauge};
+use crate::accounts::{Backlog, Counters, Dual, Gauge};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
 use crate::params::HtbParams;
@@ -85,6 +85,7 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
     forward! { self.inner;
         backlog(self: &Self) -> Backlog;
         tin(self: &Self) -> Option<usize>;
+        dual(self: &Self) -> Option<Dual>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
     }

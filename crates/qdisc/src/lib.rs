@@ -72,7 +72,9 @@ mod tc;
 mod tree;
 pub mod truesize;
 
-pub use accounts::{Backlog, ClassCounts, Counters, DropReason, FlowStatistics, Gauge, Tally};
+pub use accounts::{
+    Backlog, ClassCounts, Counters, DropReason, Dual, DualCounts, FlowStatistics, Gauge, Tally,
+};
 pub use ack::{AckFacts, AckFilter};
 pub use aqm::*;
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};

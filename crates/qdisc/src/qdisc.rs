@@ -1,6 +1,6 @@
 //! The trait that everything turns on.
 
-use crate::accounts::{Backlog, ClassCounts, Counters, DropReason, Gauge};
+use crate::accounts::{Backlog, ClassCounts, Counters, DropReason, Dual, Gauge};
 use crate::change::ChangeError;
 use crate::packet::Packet;
 use crate::report::Report;
@@ -136,6 +136,12 @@ pub trait Qdisc<P: Packet>: Any + Send {
         None
     }
 
+    /// What two coupled queues have counted, each for itself (`dualpi2`, also below a shaper); None
+    /// for all else.
+    fn dual(&self) -> Option<Dual> {
+        None
+    }
+
     /// Tells the few variables that show how the discipline controls: for series, which look more
     /// often than [`Qdisc::report`] is meant for. A variable without a value is left out.
     fn gauges(&self, _now: Time, _tell: &mut dyn FnMut(Gauge)) {}
@@ -171,6 +177,7 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
         head_len(self: &Self) -> Option<u32>;
         tin(self: &Self) -> Option<usize>;
+        dual(self: &Self) -> Option<Dual>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
         adopt(self: &mut Self, held: Vec<(Time, P)>, counters: Counters);

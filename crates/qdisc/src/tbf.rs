@@ -21,7 +21,7 @@
 //! packets are split; the rate table's `cell` does not exist; a packet that is held does not count
 //! towards the limit of the discipline below.
 
-use crate::accounts::{Backlog, Counters, DropReason, Gauge};
+use crate::accounts::{Backlog, Counters, DropReason, Dual, Gauge};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
 use crate::params::{FifoParams, TbfParams};
@@ -282,6 +282,10 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 
     fn tin(&self) -> Option<usize> {
         self.inner.tin()
+    }
+
+    fn dual(&self) -> Option<Dual> {
+        self.inner.dual()
     }
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {

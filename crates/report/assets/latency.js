@@ -8,6 +8,8 @@ S.LATENCIES = [
   'rtt_ms',
   'delay_ms',
   'sojourn_ms',
+  'l_sojourn_ms',
+  'c_sojourn_ms',
   'nodal_delay_ms',
   'mac_delay_ms',
 ];

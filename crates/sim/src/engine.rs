@@ -266,6 +266,7 @@ impl Engine {
                     window: info.window_segments,
                     threshold: info.ssthresh_segments,
                     pacing_rate: info.pacing_rate,
+                    marked_share: info.marked_share,
                 };
                 self.recorders[flow as usize].control(at, control);
             }
@@ -348,6 +349,10 @@ impl Engine {
             // Without the link's header, as a host's socket counts, so that worlds with other
             // headers agree.
             recorder.received(now, u32::from(packet.len - self.link_header));
+            let ecn = Codepoint::from_bits(packet.tos);
+            if ecn != Codepoint::NotEct {
+                recorder.received_ecn(now, ecn == Codepoint::Ce);
+            }
         }
         match (packet.body(), &mut endpoint.transport) {
             (Body::Datagram { datagram, sent }, transport) => {

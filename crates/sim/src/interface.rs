@@ -21,6 +21,8 @@ pub(crate) struct Interface {
     routing: Option<VecDeque<Packet>>,
     /// Index of what it sends into.
     pub(crate) medium: u32,
+    /// Whether its queue is a pair, which is recorded apart.
+    is_dual: bool,
     pub(crate) recorder: LinkRecorder,
     /// The name of its random streams.
     name: String,
@@ -60,12 +62,14 @@ impl Interface {
             link_header: u32::from(cell.link_header),
         };
         let named = setting.named(&name);
+        let qdisc: Box<dyn Qdisc<Packet>> = if labels.serve(cell, index) {
+            Box::new(Labelling::new(&interface.qdisc, named, labels.clone()))
+        } else {
+            interface.qdisc.build(named)
+        };
         Self {
-            qdisc: if labels.serve(cell, index) {
-                Box::new(Labelling::new(&interface.qdisc, named, labels.clone()))
-            } else {
-                interface.qdisc.build(named)
-            },
+            is_dual: qdisc.dual().is_some(),
+            qdisc,
             medium: interface.medium as u32,
             recorder,
             routing: (cell.network.radio())
@@ -83,6 +87,7 @@ impl Interface {
             qdisc: self.qdisc.fork()?,
             routing: self.routing.clone(),
             medium: self.medium,
+            is_dual: self.is_dual,
             recorder: self.recorder.clone(),
             name: self.name.clone(),
             setting: self.setting,
@@ -132,6 +137,17 @@ impl Interface {
         };
         self.qdisc.enqueue(packet, now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
+        if self.is_dual {
+            self.tell_dual(now, None);
+        }
+    }
+
+    /// Tells the recorder of both queues of a pair.
+    #[inline(never)]
+    fn tell_dual(&mut self, now: Time, left: Option<Span>) {
+        if let Some(dual) = self.qdisc.dual() {
+            self.recorder.dual(now, &dual, left);
+        }
     }
 
     /// Takes the next packet from the queue.
@@ -158,6 +174,9 @@ impl Interface {
         match &mut taken {
             Dequeue::Packet { packet, sojourn } => {
                 self.recorder.left(now, backlog, packet.len(), *sojourn);
+                if self.is_dual {
+                    self.tell_dual(now, Some(*sojourn));
+                }
                 self.look(now);
             }
             // At least one step ahead: a shaper that says "now" must not stop time.
@@ -165,7 +184,12 @@ impl Interface {
                 self.recorder.backlog(now, backlog);
                 *time = (*time).max(now + Span::from_nanos(1));
             }
-            Dequeue::Empty => self.recorder.backlog(now, backlog),
+            Dequeue::Empty => {
+                self.recorder.backlog(now, backlog);
+                if self.is_dual {
+                    self.tell_dual(now, None);
+                }
+            }
         }
         taken
     }
@@ -177,6 +201,9 @@ impl Interface {
             let recorder = &mut self.recorder;
             self.qdisc
                 .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
+            if let Some(dual) = self.qdisc.dual() {
+                recorder.dual_probability(now, &dual);
+            }
         }
     }
 
@@ -213,6 +240,7 @@ impl Interface {
     pub(crate) fn change(&mut self, spec: &Spec, now: Time) {
         let setting = self.setting.named(&self.name);
         spec.reconfigure(&mut self.qdisc, setting, now);
+        self.is_dual = self.qdisc.dual().is_some();
         self.recorder.backlog(now, self.qdisc.backlog());
     }
 }

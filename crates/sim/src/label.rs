@@ -7,7 +7,7 @@
 
 use crate::packet::Packet;
 use sojourn_qdisc::{
-    AckFacts, Backlog, ChangeError, Counters, Dequeue, DropReason, Ecn, Gauge, InsideHashes,
+    AckFacts, Backlog, ChangeError, Counters, Dequeue, DropReason, Dual, Ecn, Gauge, InsideHashes,
     Outlet, Packet as QdiscPacket, Qdisc, Report, Setting, Spec,
 };
 use sojourn_random::mix;
@@ -209,6 +209,7 @@ impl Qdisc<Packet> for Labelling {
         counters(self: &Self) -> &Counters;
         report(self: &Self, now: Time) -> Report;
         spec(self: &Self) -> Option<Spec>;
+        dual(self: &Self) -> Option<Dual>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
     }
 

@@ -17,7 +17,8 @@ use common::{dumbbell, flow_of, hop, link, mbit, ms, run, tcp};
 use sojourn_apps::Bulk;
 use sojourn_tcp::Algorithm::{Cubic, Prague};
 use sojourn_tcp::{Algorithm, Config};
-use sojourn_world::RunResult;
+use sojourn_units::Time;
+use sojourn_world::{Change, LineChange, RunResult};
 
 /// A flow: its control, and its round trip in milliseconds.
 type Of = (Algorithm, u64);
@@ -121,4 +122,92 @@ fn short_round_trips_share_with_longer_ones() {
     let flows = [(Prague, 20), (Prague, 10)];
     let shares = |old| jain(&pair("dualpi2", 50.0, flows, old));
     assert!(shares(false) > 0.97 && shares(true) < 0.95);
+}
+
+/// The figures of the L and the C queue add up to those of the whole queue, alone and below a
+/// shaper, and no other queue has them. Prague's packets with CE are those that the L queue marked.
+#[test]
+fn both_queues_have_figures_of_their_own() {
+    for queue in [
+        "dualpi2",
+        "tbf rate 24mbit burst 5kb latency 1s over dualpi2",
+    ] {
+        let result = pair(queue, 25.0, [(Prague, 30), (Cubic, 30)], false);
+        let up = link(&result, "up");
+        let sum = |l: Option<f64>, c: Option<f64>| Some(l? + c?);
+        for (parts, whole) in [
+            (
+                sum(up.l_dequeued_packets, up.c_dequeued_packets),
+                up.dequeued_packets,
+            ),
+            (
+                sum(up.l_dropped_packets, up.c_dropped_packets),
+                up.dropped_packets,
+            ),
+            (
+                sum(up.l_marked_packets, up.c_marked_packets),
+                up.marked_packets,
+            ),
+        ] {
+            assert_eq!(parts, Some(whole as f64), "{queue}");
+        }
+        assert_eq!(up.l_sojourn.count + up.c_sojourn.count, up.sojourn.count);
+        assert!(up.l_sojourn.p99 < 2.0 && up.c_sojourn.p50 > 10.0, "{queue}");
+        assert_eq!(up.l_came_marked_packets, Some(0.0));
+        let (base, coupled) = (&up.base_probability, &up.coupled_probability);
+        assert!(base.count > 1000 && (coupled.mean / base.mean - 2.0).abs() < 1e-6);
+        let (prague, cubic) = (flow_of(&result, "first"), flow_of(&result, "second"));
+        let marked =
+            up.l_marked_packets.expect("counted") / up.l_dequeued_packets.expect("counted");
+        let arrived = prague.ce_ratio.expect("it has ECN");
+        assert!(
+            (arrived / marked - 1.0).abs() < 0.01,
+            "{arrived} of {marked}"
+        );
+        assert!(
+            (prague.alpha.mean / marked - 1.0).abs() < 0.1,
+            "{}",
+            prague.alpha.mean
+        );
+        assert_eq!((cubic.ce_ratio, cubic.alpha.count), (None, 0));
+    }
+    let result = pair("fq_codel", 25.0, [(Prague, 30), (Cubic, 30)], false);
+    assert_eq!(link(&result, "up").l_dequeued_packets, None);
+    assert_eq!(link(&result, "up").l_sojourn.count, 0);
+}
+
+/// Where the queue becomes a pair in mid-run, its figures are those from then on. One that takes
+/// the place of another counts from zero, and nothing is counted twice.
+#[test]
+fn a_queue_that_becomes_a_pair_is_recorded_from_then_on() {
+    let mut up = hop("up", mbit(25.0));
+    up.qdisc = "pfifo limit 100".parse().expect("a test's own queue");
+    let config = Config {
+        algorithm: Prague,
+        ..Config::default()
+    };
+    let flows = vec![tcp("first", Bulk, ms(30), config)];
+    let mut cell = dumbbell(up, hop("down", mbit(25.0)), ms(30_000), flows);
+    for (at, queue) in [
+        (10_000, "dualpi2"),
+        (15_000, "pfifo limit 100"),
+        (20_000, "dualpi2"),
+    ] {
+        cell.changes.push(Change {
+            at: Time::ZERO + ms(at),
+            link: 0,
+            line: LineChange::default(),
+            place: None,
+            qdisc: Some(queue.parse().expect("a test's own queue")),
+        });
+    }
+    let result = run(&cell);
+    let up = link(&result, "up");
+    let low = up.l_dequeued_packets.expect("counted");
+    // Half of the time, within a tenth.
+    assert!(
+        (low / up.dequeued_packets as f64 - 0.5).abs() < 0.05,
+        "{low}"
+    );
+    assert_eq!(up.l_marked_packets, Some(up.marked_packets as f64));
 }

@@ -75,6 +75,7 @@ fn of_app(metric: Metric) -> Row<FlowResult> {
             source: measure.source,
         },
         is_later: false,
+        is_rare: false,
         access: Access::App(metric),
     }
 }

@@ -1,6 +1,7 @@
 //! Recorders: observations in, results out, streaming, with memory that does not grow with the
 //! length of the run.
 
+mod dual;
 mod limited;
 mod link;
 mod radio;
@@ -87,6 +88,10 @@ struct Seldom {
     /// How long its sender was limited by what.
     limits: Limits,
     observed: Vec<(Metric, Samples)>,
+    /// ECN-capable packets that came to the receiver, and those of them with CE.
+    ecn: [u64; 2],
+    /// The sender's share of marked segments, as it reckons with it.
+    alpha: Samples,
 }
 
 /// Rows of a flow's series that packets tell.
@@ -104,6 +109,7 @@ struct FlowSeries {
     windows: Bins,
     thresholds: Bins,
     pacing_rates: Bins,
+    alphas: Bins,
 }
 
 impl FlowSeries {
@@ -114,7 +120,8 @@ impl FlowSeries {
             delays: bins.clone(),
             windows: bins.clone(),
             thresholds: bins.clone(),
-            pacing_rates: bins,
+            pacing_rates: bins.clone(),
+            alphas: bins,
         }
     }
 
@@ -126,6 +133,9 @@ impl FlowSeries {
         if let Some(rate) = control.pacing_rate {
             self.pacing_rates.add(now, rate.as_bps() as f64);
         }
+        if let Some(alpha) = control.marked_share {
+            self.alphas.add(now, alpha);
+        }
     }
 
     fn finish(mut self, window: &Window) -> Vec<Series> {
@@ -134,6 +144,7 @@ impl FlowSeries {
             bins.series(to, named(Kind::Flow, key), value)
         };
         let delays = self.delays.any().then(|| of(self.delays, "delay", &mean));
+        let alphas = self.alphas.any().then(|| of(self.alphas, "alpha", &mean));
         let rate = |sum, _| sum / per_second;
         let mut told = |row, key, value: &dyn Fn(f64, u32) -> f64| {
             self.packets
@@ -147,12 +158,12 @@ impl FlowSeries {
             of(self.thresholds, "ssthresh", &mean),
             of(self.pacing_rates, "pacing_rate", &mean),
         ];
-        others.into_iter().chain(delays).collect()
+        others.into_iter().chain(delays).chain(alphas).collect()
     }
 }
 
 /// What a sender's congestion control allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Control {
     /// Congestion window in segments.
     pub window: u32,
@@ -160,6 +171,8 @@ pub struct Control {
     pub threshold: Option<u32>,
     /// Rate at which segments are spaced; none when they are not.
     pub pacing_rate: Option<Rate>,
+    /// Share of marked segments that it reckons with (alpha of DCTCP and Prague).
+    pub marked_share: Option<f64>,
 }
 
 impl FlowRecorder {
@@ -189,6 +202,8 @@ impl FlowRecorder {
                 completions: Spread::new(Span::ZERO),
                 limits: Limits::default(),
                 observed: Vec::new(),
+                ecn: [0; 2],
+                alpha: Samples::default(),
             }),
             rtt: Spread::new(base_rtt),
         }
@@ -286,6 +301,15 @@ impl FlowRecorder {
         }
     }
 
+    /// Such a packet was ECN-capable; `marked`: it came with CE.
+    pub fn received_ecn(&mut self, now: Time, marked: bool) {
+        if self.holds(now) {
+            let [capable, with_ce] = &mut self.seldom.ecn;
+            *capable += 1;
+            *with_ce += u64::from(marked);
+        }
+    }
+
     /// An app reports a figure.
     pub fn observe(&mut self, now: Time, metric: Metric, value: f64) {
         if !self.holds(now) || !value.is_finite() {
@@ -366,6 +390,11 @@ impl FlowRecorder {
 
     /// What the sender's congestion control allows now. Worlds ask a few times an interval.
     pub fn control(&mut self, now: Time, control: Control) {
+        if let Some(alpha) = control.marked_share
+            && self.holds(now)
+        {
+            self.seldom.alpha.add(alpha);
+        }
         if let Some(series) = &mut self.series {
             series.control(now, control);
         }
@@ -413,6 +442,11 @@ impl FlowRecorder {
             pacing_limited,
         ] = limited::shares(&self.seldom.limits);
         FlowResult {
+            ce_ratio: match self.seldom.ecn {
+                [0, _] => None,
+                [capable, with_ce] => Some(with_ce as f64 / capable as f64),
+            },
+            alpha: self.seldom.alpha.distribution(),
             app: flow.app.kind().name.into(),
             elastic: flow.app.kind().is_elastic,
             goodput: Rate::from_bps_f64(self.goodput as f64 * 8.0 / active.as_secs_f64()),

@@ -304,6 +304,7 @@ pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
             .filter(|&bytes| bytes > 0)
             .and_then(|bytes| bytes.checked_mul(8))
             .map(Rate::from_bps),
+        marked_share: None,
     };
     Some(TcpInfo {
         smoothed_rtt: Span::from_micros(word(68)?.into()),

@@ -292,3 +292,39 @@ fn round_trips_set_target_pace_and_weights() {
         assert!(error.starts_with(why), "{error}");
     }
 }
+
+/// Ten of the L queue have waited above the step, one of them came with CE: nine marks of this
+/// queue, ten of Linux's `ecn-mark`. The limit refuses one packet of each kind.
+#[test]
+fn both_queues_are_counted_apart() {
+    let mut queue = dual(|params| params.limit = 12);
+    for number in 0..10 {
+        let ecn = if number == 3 { Ecn::Ce } else { Ecn::Ect1 };
+        queue.enqueue(Full(number, ecn), ms(1), &mut Discard);
+    }
+    for (number, ecn) in [
+        (10, Ecn::NotEct),
+        (11, Ecn::Ect0),
+        (12, Ecn::NotEct),
+        (13, Ecn::Ce),
+    ] {
+        queue.enqueue(Full(number, ecn), ms(1), &mut Discard);
+    }
+    let mut low = 0;
+    while next(&mut queue, ms(3)).is_some() {
+        low += u64::from(queue.dual().expect("it has two").served_low);
+    }
+    let dual = queue.dual().expect("it has two");
+    let counts = |dropped, marked, came_marked| DualCounts {
+        dropped,
+        marked,
+        came_marked,
+    };
+    assert_eq!(low, 10);
+    assert_eq!((dual.low, dual.classic), (counts(1, 9, 2), counts(1, 0, 0)));
+    assert_eq!((queue.counters.marked.packets, queue.ecn_mark), (9, 10));
+    // The coupled probability stops at one.
+    queue.probability = u32::MAX / 4 * 3;
+    let dual = queue.dual().expect("it has two");
+    assert!((dual.probability - 0.75).abs() < 1e-6 && dual.coupled == 1.0);
+}

@@ -55,6 +55,15 @@ pub enum Content<'a> {
 }
 
 impl Content<'_> {
+    /// Whether there is a value.
+    pub fn has_value(&self) -> bool {
+        match self {
+            Self::Count(_) => true,
+            Self::Number(number) => !number.is_nan(),
+            Self::Spread(spread) => spread.count > 0,
+        }
+    }
+
     /// The number, or a statistic of the distribution; NaN where there is none, and for a
     /// statistic of a number or a distribution without one.
     pub fn value(&self, statistic: Option<Statistic>) -> f64 {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! with `field = |part| …` where the figure follows from other fields, `"key" = "metric"` where
-//! its metric is not the field's name, and `"key" later` where older summaries lack it.
+//! its metric is not the field's name, `"key" later` where older summaries lack it, and
+//! `"key" rare` where results lack it that have no value of it.
 
 use super::held::{Measured, Series};
 use super::row::{Access, Figure, Kind, Part, Row, Shape};
@@ -19,6 +20,8 @@ use std::borrow::Cow;
 /// Linux's clocks of what limits a connection.
 const CHRONO: &str = "Linux `tcp_chrono_start`, net/ipv4/tcp_output.c";
 const JIOT: &str = "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683";
+/// The two queues, and how they are coupled.
+const DUAL: &str = "RFC 9332 section 2.4";
 const STEERING: &str = "Bless, Hock, Zitterbart 2018";
 
 /// Makes a part of a result and its rows.
@@ -53,6 +56,7 @@ macro_rules! part {
                     source: $source,
                 },
                 is_later: part!(@later $($later)?),
+                is_rare: part!(@rare $($later)?),
                 access: part!(@access $field $(: $type)? $(= $derived)?),
             },)*];
         }
@@ -62,7 +66,10 @@ macro_rules! part {
     (@metric $field:ident $metric:literal) => { $metric };
     (@metric $field:ident) => { stringify!($field) };
     (@later later) => { true };
+    (@later rare) => { true };
     (@later) => { false };
+    (@rare rare) => { true };
+    (@rare $($later:ident)?) => { false };
     (@access $field:ident: $type:ident) => {
         Access::Held {
             get: |part| &part.$field,
@@ -154,6 +161,57 @@ part! {
         airtime: Option<f64>, "airtime" later, Share, "Airtime",
             "Share of the time in which the radio sends, ACKs included.",
             "";
+        l_sojourn: Distribution, "l_sojourn_ms" rare, Ms, "Sojourn time (L)",
+            "Sojourn time of the packets of the L queue alone, where the queue is a pair \
+             (`dualpi2`, also below a shaper). Simulated runs have this and all figures of the L \
+             and the C queue.",
+            DUAL;
+        c_sojourn: Distribution, "c_sojourn_ms" rare, Ms, "Sojourn time (C)",
+            "Sojourn time of the packets of the C queue alone, that of classic traffic.",
+            DUAL;
+        l_dequeued_packets: Option<f64>, "l_dequeued_packets" rare, Packets, "Dequeued (L)",
+            "Packets that the L queue gave to the link.",
+            "";
+        c_dequeued_packets: Option<f64>, "c_dequeued_packets" rare, Packets, "Dequeued (C)",
+            "Packets that the C queue gave to the link.",
+            "";
+        l_marked_packets: Option<f64>, "l_marked_packets" rare, Packets, "Marked (L)",
+            "Packets that the L queue marked CE: by the coupled probability, the step or the ramp. \
+             A packet that came with CE is none of them, other than in Linux's `ecn-mark`.",
+            "RFC 9331 section 5";
+        c_marked_packets: Option<f64>, "c_marked_packets" rare, Packets, "Marked (C)",
+            "Packets that the C queue marked CE: of flows with classic ECN.",
+            "RFC 3168 section 5";
+        l_came_marked_packets: Option<f64>, "l_came_marked_packets" rare, Packets, "Came with CE",
+            "Packets that came with CE already: they go into the L queue, and their mark is not \
+             this queue's. Dropped ones count.",
+            "RFC 9331 section 5.1";
+        l_dropped_packets: Option<f64>, "l_dropped_packets" rare, Packets, "Dropped (L)",
+            "Packets of the L queue that were dropped, also on arrival at the common limit.",
+            "";
+        c_dropped_packets: Option<f64>, "c_dropped_packets" rare, Packets, "Dropped (C)",
+            "Packets of the C queue that were dropped, also on arrival at the common limit.",
+            "";
+        l_mark_ratio = |link| some_ratio(link.l_marked_packets, link.l_dequeued_packets),
+            "l_mark_ratio" rare, Share, "Mark ratio (L)",
+            "Packets that the L queue marked over those that it gave to the link.",
+            "";
+        c_signal_ratio = |link| some_ratio(
+                link.c_dropped_packets.zip(link.c_marked_packets).map(|(a, b)| a + b),
+                link.c_dropped_packets.zip(link.c_dequeued_packets).map(|(a, b)| a + b),
+            ),
+            "c_signal_ratio" rare, Share, "Signal ratio (C)",
+            "Packets that the C queue dropped or marked over those that it dropped or gave to the \
+             link.",
+            "";
+        base_probability: Distribution, "base_probability" rare, Share, "Base probability",
+            "p': its square is the probability of a drop or mark in the C queue. Looked at four \
+             times in each interval of the series, whenever a packet leaves.",
+            DUAL;
+        coupled_probability: Distribution, "coupled_probability" rare, Share, "Coupled probability",
+            "The coupling factor times the base probability, 1 at most: the probability of a mark \
+             in the L queue beside its own step or ramp.",
+            DUAL;
     } beside {
         /// The queue's own statistics at the end of the run, from its beginning.
         qdisc: Report,
@@ -269,6 +327,15 @@ part! {
             "Share of that time in which the next segment waited for the time that pacing gave it. \
              Live runs find it at the times of their samples, of senders that pace.",
             CHRONO;
+        ce_ratio: Option<f64>, "ce_ratio" rare, Share, "CE ratio",
+            "Packets that came to the flow's receiver with CE over those that came ECN-capable \
+             (ECT or CE), whichever queue marked them. Of simulated flows with ECN.",
+            "RFC 3168 section 5";
+        alpha: Distribution, "alpha" rare, Share, "Alpha",
+            "The share of marked segments that the sender reckons with: DCTCP's and Prague's \
+             moving average, looked at four times in each interval of the series. Of simulated \
+             flows.",
+            "RFC 8257 section 3.3";
     } beside {
         /// `bulk`, `ping` and so on.
         app: Cow<'static, str>,
@@ -308,12 +375,19 @@ pub static MARK_RATIO: Row<LinkResult> = Row {
         source: "RFC 3168 section 5",
     },
     is_later: true,
+    is_rare: false,
     access: Access::Derived(|link| ratio(link.marked_packets, link.offered_packets)),
 };
 
 /// A share; NaN of nothing.
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
+}
+
+/// The same of counts that may be missing.
+fn some_ratio(part: Option<f64>, whole: Option<f64>) -> f64 {
+    part.zip(whole)
+        .map_or(f64::NAN, |(part, whole)| part / whole)
 }
 
 /// Makes the list of series: kind, key, unit, what it is over time, meaning, source.
@@ -396,8 +470,14 @@ pub(super) const SERIES: &[Figure] = series! {
         "Mean time between departures while packets waited, as ADTH found it in its last interval.",
         "";
     Link "probability", Share, "Drop probability",
-        "PIE's.",
-        "RFC 8033";
+        "PIE's; DualPI2's base probability (p').",
+        "RFC 8033; RFC 9332";
+    Link "delay_l", Ms, "Delay of the L queue",
+        "How long the first packet of DualPI2's L queue has waited.",
+        "RFC 9332";
+    Link "delay_c", Ms, "Delay of the C queue",
+        "How long the first packet of DualPI2's C queue has waited.",
+        "RFC 9332";
     Flow "delay", Ms, "One-way delay",
         "Mean of the datagrams that arrive in each interval, of flows with a deadline.",
         "RFC 7679 section 3";
@@ -424,4 +504,7 @@ pub(super) const SERIES: &[Figure] = series! {
         "Rate at which the sender spaces its segments, mean of each interval (TCP); a gap for \
          senders that do not.",
         "";
+    Flow "alpha", Share, "Alpha",
+        "The share of marked segments that DCTCP or Prague reckons with, mean of each interval.",
+        "RFC 8257 section 3.3";
 };

@@ -91,20 +91,23 @@ pub struct Row<T> {
     pub figure: Figure,
     /// Whether summaries of format 1 may lack it: it came after the first of them.
     pub is_later: bool,
+    /// Whether results that have no value of it lack it, instead of having null.
+    pub is_rare: bool,
     pub(super) access: Access<T>,
 }
 
 impl<T: Part> Row<T> {
-    /// Its value; none when no app has measured it.
+    /// Its value; none when no app has measured it, and of a rare one that has no value.
     pub fn content<'a>(&self, part: &'a T) -> Option<Content<'a>> {
-        match &self.access {
+        let content = match &self.access {
             Access::Held { get, .. } => Some(get(part).content()),
             Access::Derived(value) => Some(Content::Number(value(part))),
             Access::App(metric) => {
                 let found = part.measured().iter().find(|one| one.metric == *metric);
                 found.map(|one| one.amount.content())
             }
-        }
+        };
+        content.filter(|content| !self.is_rare || content.has_value())
     }
 
     /// Its number, or a statistic of its distribution; NaN when there is none.

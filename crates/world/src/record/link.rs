@@ -1,5 +1,6 @@
 //! The recorder of a link's queue.
 
+use super::dual::DualRecorder;
 use super::radio::{RadioEvent, RadioRecorder};
 use super::spread::Spread;
 use super::usage::Usage;
@@ -7,7 +8,7 @@ use super::window::{Bins, Rows, Window};
 use super::{mean, named};
 use crate::figure::{Kind, LinkResult};
 use crate::{Fate, LineRate};
-use sojourn_qdisc::{Backlog, Gauge, Report, Tally};
+use sojourn_qdisc::{Backlog, Dual, Gauge, Report, Tally};
 use sojourn_units::{Rate, Span, Time};
 
 /// How often a queue's variables are looked at.
@@ -45,6 +46,8 @@ pub struct LinkRecorder {
     usage: Option<Box<Usage>>,
     /// Of a radio's interface.
     radio: Option<Box<RadioRecorder>>,
+    /// Of a queue that is a pair.
+    dual: Option<Box<DualRecorder>>,
     /// By the indices above.
     series: Rows<4>,
     rate: Option<Rate>,
@@ -78,6 +81,7 @@ impl LinkRecorder {
             usage: None,
             line: None,
             radio: None,
+            dual: None,
             gauges: Vec::new(),
             gauges_due: Time::ZERO,
         }
@@ -155,6 +159,27 @@ impl LinkRecorder {
             let mut bins = Bins::new(&self.window);
             bins.set(now, gauge.value);
             self.gauges.push((gauge, bins));
+        }
+    }
+
+    /// What a queue that is a pair has counted after it was offered or asked for a packet; `left`: it
+    /// gave one to the link after holding it for so long.
+    #[inline]
+    pub fn dual(&mut self, now: Time, dual: &Dual, left: Option<Span>) {
+        let counts = self.window.holds(now);
+        let recorder = self
+            .dual
+            .get_or_insert_with(|| Box::new(DualRecorder::new()));
+        recorder.told(dual, left, counts);
+    }
+
+    /// Looks at the probability of such a queue when [its variables are
+    /// wanted](Self::wants_gauges).
+    pub fn dual_probability(&mut self, now: Time, dual: &Dual) {
+        if let Some(recorder) = &mut self.dual
+            && self.window.holds(now)
+        {
+            recorder.looked(dual);
         }
     }
 
@@ -304,6 +329,9 @@ impl LinkRecorder {
         }
         if let Some(radio) = self.radio {
             radio.finish(&mut self.result, window.length());
+        }
+        if let Some(dual) = self.dual {
+            dual.finish(&mut self.result);
         }
         LinkResult {
             utilisation,
