@@ -128,10 +128,7 @@ fn short_round_trips_share_with_longer_ones() {
 /// shaper, and no other queue has them. Prague's packets with CE are those that the L queue marked.
 #[test]
 fn both_queues_have_figures_of_their_own() {
-    for queue in [
-        "dualpi2",
-        "tbf rate 24mbit burst 5kb latency 1s over dualpi2",
-    ] {
+    for queue in ["dualpi2", "tbf rate 24mbit burst 5kb over dualpi2"] {
         let result = pair(queue, 25.0, [(Prague, 30), (Cubic, 30)], false);
         let up = link(&result, "up");
         let sum = |l: Option<f64>, c: Option<f64>| Some(l? + c?);
