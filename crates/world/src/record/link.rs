@@ -162,8 +162,8 @@ impl LinkRecorder {
         }
     }
 
-    /// What a queue that is a pair has counted after it was offered or asked for a packet; `left`: it
-    /// gave one to the link after holding it for so long.
+    /// What a queue that is a pair has counted after it was offered or asked for a packet; `left`:
+    /// it gave one to the link after holding it for so long.
     #[inline]
     pub fn dual(&mut self, now: Time, dual: &Dual, left: Option<Span>) {
         let counts = self.window.holds(now);
