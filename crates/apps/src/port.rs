@@ -118,7 +118,7 @@ pub trait Port {
 }
 
 /// One end of a flow.
-pub trait App {
+pub trait App: Send {
     /// Tells the app what happened.
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port);
 

@@ -75,15 +75,17 @@ fn mesh(cell: &Cell, instances: &[Instance]) -> Option<Box<Mesh>> {
 fn interfaces(cell: &Cell, own: &mut dyn Instead) -> Vec<Interface> {
     let labels = Labels::of(cell);
     let recorders = link_recorders(cell).into_iter().enumerate();
-    let mut interfaces: Vec<_> = recorders
-        .map(|(index, recorder)| Interface::new(cell, index, &labels, recorder))
-        .collect();
-    for (place, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
-        if let Some(qdisc) = own.queue(interface, place.setting()) {
-            place.qdisc = qdisc;
-        }
-    }
-    interfaces
+    let places = recorders.map(|(index, recorder)| {
+        let interface = &cell.network.interfaces[index];
+        let mut place = Interface::new(cell, index, &labels, recorder);
+        let queue = match own.queue(interface, place.setting()) {
+            Some(queue) => queue,
+            None => place.qdisc,
+        };
+        place.qdisc = own.around(interface, queue);
+        place
+    });
+    places.collect()
 }
 
 /// The ends of flows that are outside, if there are any.

@@ -17,6 +17,16 @@ pub trait Instead {
         None
     }
 
+    /// What stands around the queue of an interface, the cell's or one's own: the queue itself, or
+    /// what hands all on to it and looks on.
+    fn around(
+        &mut self,
+        _interface: &Interface,
+        queue: Box<dyn Qdisc<Packet>>,
+    ) -> Box<dyn Qdisc<Packet>> {
+        queue
+    }
+
     /// The congestion control of one end of one of a flow's connections; none: that of `config`.
     /// Each end gets random bits of its own ([`CongestionControl::seed`]), the same whatever the
     /// control is.

@@ -9,9 +9,10 @@ use crate::packet::Packet;
 use crate::tap::Tapped;
 use sojourn_apps::Datagram as Model;
 use sojourn_qdisc::Qdisc;
-use sojourn_tcp::Connection;
+use sojourn_tcp::{CongestionControl, Connection};
 use sojourn_units::Time;
 use sojourn_world::{Cell, RunResult, Taps, WorldError};
+use std::any::Any;
 
 /// A run in the middle.
 ///
@@ -247,6 +248,37 @@ impl Run {
             .filter(|(index, _)| self.cell.flows[*index].name == flow)
             .map(|(_, connection)| connection)
             .collect()
+    }
+
+    /// The same queue, to give it other parameters ([`Qdisc::change`]), or as what it is behind
+    /// `dyn Any`. It must hold the same packets afterwards.
+    pub fn queue_mut(&mut self, link: &str) -> Option<&mut dyn Qdisc<Packet>> {
+        let mut interfaces = self.cell.network.interfaces.iter();
+        let index = interfaces.position(|interface| interface.name == link)?;
+        Some(&mut *self.engine.net.passage.interfaces[index].qdisc)
+    }
+
+    /// The congestion controls of one's own at both ends of each connection of a flow
+    /// ([`Instead::control`]), those of this type. After changes see [`Run::nudge`].
+    pub fn controls<T: CongestionControl>(&mut self, flow: &str) -> impl Iterator<Item = &mut T> {
+        let index = self.flow(flow);
+        let ends = index.map(|index| self.engine.both_ends(index));
+        ends.into_iter().flatten().filter_map(|connection| {
+            let control: &mut dyn Any = connection.own_control()?;
+            control.downcast_mut()
+        })
+    }
+
+    /// Lets the ends of a flow send what their congestion controls allow now. Without, a control
+    /// that allows more than before is asked at the connection's next segment or timer.
+    pub fn nudge(&mut self, flow: &str) {
+        if let Some(index) = self.flow(flow) {
+            self.engine.nudge(index, self.now);
+        }
+    }
+
+    fn flow(&self, name: &str) -> Option<usize> {
+        self.cell.flows.iter().position(|flow| flow.name == name)
     }
 
     /// The cell that it runs.

@@ -5,8 +5,9 @@ mod common;
 use common::{dumbbell, hop, mbit, ms, ping, tcp};
 use sojourn_apps::Bulk;
 use sojourn_qdisc::{Qdisc, Setting, Spec};
-use sojourn_sim::{Instead, Packet, Sim};
+use sojourn_sim::{Instead, Packet, Run, Sim};
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Reno};
+use sojourn_units::Time;
 use sojourn_world::{Cell, Flow, Interface, RunResult, Taps, World as _};
 use std::ops::ControlFlow;
 
@@ -43,7 +44,7 @@ fn cell(algorithm: Algorithm) -> Cell {
     down.qdisc = Spec::pfifo(50);
     let mut again = tcp("again", Bulk, ms(30), config);
     again.every = Some(ms(2000));
-    again.stop = Some(sojourn_units::Time::ZERO + ms(1500));
+    again.stop = Some(Time::ZERO + ms(1500));
     let flows = vec![
         tcp("bulk", Bulk, ms(40), config),
         again,
@@ -70,6 +71,70 @@ fn a_control_of_ones_own_decides_as_the_built_in_one() {
     let of = |name: &str| own.flows.iter().filter(|flow| *flow == name).count();
     assert_eq!((of("bulk"), of("again"), of("probe")), (2, 6, 0));
     assert_eq!(own.links, ["down", "up"]);
+}
+
+/// A control that a program sets.
+#[derive(Clone, Debug)]
+struct Set(u32);
+
+impl CongestionControl for Set {
+    fn window(&self) -> u32 {
+        self.0
+    }
+
+    fn ssthresh(&self) -> u32 {
+        sojourn_tcp::INFINITE
+    }
+
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, _: &sojourn_tcp::AckEvent) {}
+    fn on_congestion(&mut self, _: sojourn_tcp::Congestion, _: u32, _: Time) {}
+    fn on_undo(&mut self) {}
+    fn on_idle_restart(&mut self, _: u32, _: u32) {}
+    fn on_application_limited(&mut self, _: u32) {}
+}
+
+/// That control for the flow `bulk`, and the names of queues that something could stand around.
+struct SetBulk(Vec<String>);
+
+impl Instead for SetBulk {
+    fn around(&mut self, at: &Interface, queue: Box<dyn Qdisc<Packet>>) -> Box<dyn Qdisc<Packet>> {
+        self.0
+            .push(format!("{} {}", at.name, queue.report(Time::ZERO).kind));
+        queue
+    }
+
+    fn control(&mut self, flow: &Flow, _: &Config) -> Option<Box<dyn CongestionControl + Send>> {
+        (flow.name == "bulk").then(|| Box::new(Set(2)) as _)
+    }
+}
+
+#[test]
+fn a_control_is_changed_between_two_steps() {
+    let mut own = SetBulk(Vec::new());
+    let mut run = Run::with(cell(Algorithm::Cubic), &mut own).expect("the cell can be run");
+    assert_eq!(own.0, ["down pfifo", "up pfifo"]);
+    let at = |millis| Time::ZERO + ms(millis);
+    run.forward(at(1000)).expect("few packets");
+    let in_flight = |run: &Run| run.connections("bulk")[0].info().in_flight;
+    assert_eq!(in_flight(&run), 2);
+    let controls = run.controls::<Set>("bulk").map(|control| control.0 = 9);
+    assert_eq!(controls.count(), 2, "at both ends");
+    assert_eq!(in_flight(&run), 2, "nothing has happened");
+    run.nudge("bulk");
+    assert_eq!(in_flight(&run), 9, "without an ACK");
+    assert_eq!(run.controls::<Set>("again").count(), 0);
+    assert_eq!(run.controls::<Reno>("bulk").count(), 0);
+    let queue = run.queue_mut("down").expect("there is such a link");
+    queue
+        .change(&Spec::pfifo(3), at(1000))
+        .expect("of its kind");
+    run.forward(at(2000)).expect("few packets");
+    assert!(run.queue("down").expect("the same").backlog().packets <= 3);
+    assert!(run.queue_mut("nowhere").is_none());
 }
 
 #[test]

@@ -171,6 +171,14 @@ impl Control {
         }
     }
 
+    /// The one from outside.
+    pub(crate) fn own_mut(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
+        match &mut self.kind {
+            Kind::Own(control) => Some(&mut **control),
+            _ => None,
+        }
+    }
+
     /// Whether it can be cloned.
     pub(crate) fn can_fork(&self) -> bool {
         match &self.kind {

@@ -139,6 +139,12 @@ impl Connection {
         self.sender.control = Control::own(control);
     }
 
+    /// The congestion control that [`Connection::set_control`] put here; none where it is built in.
+    /// What it says differently from now on counts from the next segment on.
+    pub fn own_control(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
+        self.sender.control.own_mut()
+    }
+
     /// A copy that goes on as this one would have. None if its congestion control cannot be copied
     /// ([`CongestionControl::fork`]).
     pub fn fork(&self) -> Option<Self> {

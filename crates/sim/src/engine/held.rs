@@ -35,6 +35,30 @@ impl Engine {
         })
     }
 
+    /// TCP at both ends of a flow's connections.
+    pub(crate) fn both_ends(&mut self, flow: usize) -> impl Iterator<Item = &mut Connection> {
+        let flows = &self.flows;
+        let endpoints = self.endpoints.iter_mut().enumerate();
+        endpoints.filter_map(move |(index, endpoint)| match &mut endpoint.transport {
+            Transport::Tcp { connection, .. } if flows[index / 2] as usize == flow => {
+                Some(connection)
+            }
+            _ => None,
+        })
+    }
+
+    /// Lets the ends of a flow send what they may send now, unless the run is over.
+    pub(crate) fn nudge(&mut self, flow: usize, now: Time) {
+        if now >= self.end {
+            return;
+        }
+        for index in 0..self.endpoints.len() {
+            if self.flows[index / 2] as usize == flow {
+                self.flush(index, now);
+            }
+        }
+    }
+
     /// Sends a datagram from an end that is outside, unless the run is over.
     pub(crate) fn send_from_outside(&mut self, end: End, datagram: FromOutside, now: Time) {
         let (way, index) = (end.0, end.0.index());

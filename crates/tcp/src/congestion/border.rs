@@ -2,6 +2,7 @@
 
 use crate::rate::RateSample;
 use alloc::boxed::Box;
+use core::any::Any;
 use core::fmt::Debug;
 use sojourn_units::{Rate, Span, Time};
 
@@ -94,8 +95,9 @@ impl Congestion {
     }
 }
 
-/// A congestion control.
-pub trait CongestionControl: Debug {
+/// A congestion control. `Any` gives a program that holds a run its own one back
+/// ([`Connection::own_control`](crate::Connection::own_control)).
+pub trait CongestionControl: Any + Debug {
     /// The congestion window in segments, at least 1.
     fn window(&self) -> u32;
 

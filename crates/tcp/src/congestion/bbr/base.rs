@@ -161,7 +161,7 @@ pub(crate) trait Version: core::fmt::Debug {
     fn woken(&mut self, now: Time);
 }
 
-impl<V: Version> CongestionControl for V {
+impl<V: Version + 'static> CongestionControl for V {
     fn window(&self) -> u32 {
         self.base().window
     }
