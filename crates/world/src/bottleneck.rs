@@ -115,7 +115,7 @@ fn crossed(cell: &Cell, flows: &[usize]) -> Vec<Shared> {
             let link = shared
                 .entry(network.interfaces[interface].medium)
                 .or_insert_with(|| Shared {
-                    bps: rate(cell, interface),
+                    bps: link_rate(cell, interface),
                     flows: Vec::new(),
                 });
             if link.flows.last() != Some(&place) {
@@ -126,8 +126,9 @@ fn crossed(cell: &Cell, flows: &[usize]) -> Vec<Shared> {
     shared.into_values().collect()
 }
 
-/// The rate of an interface's link in bit/s; infinite without one.
-fn rate(cell: &Cell, interface: usize) -> f64 {
+/// The rate of an interface's link in bit/s, or of its shaper where that is lower: a trace's mean;
+/// infinite without one.
+pub fn link_rate(cell: &Cell, interface: usize) -> f64 {
     let line = match cell.network.medium(interface) {
         Medium::Radio(radio) => radio.profile.data_rate.as_bps() as f64,
         Medium::Wire(wire) => match &wire.line.rate {

@@ -22,6 +22,7 @@ mod spp;
 mod stations;
 mod tap;
 
+pub use bottleneck::link_rate;
 pub use cell::{Cell, Change, Flow, Instance, Source, Transport};
 pub use error::WorldError;
 pub use figure::{
