@@ -11,6 +11,7 @@
     reason = "pyo3 makes arguments and hands them over"
 )]
 
+mod agents;
 mod aqm;
 mod control;
 mod error;
@@ -27,6 +28,8 @@ use pyo3::prelude::*;
 /// `sojourn._native`.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use crate::agents::Agents;
     #[pymodule_export]
     use crate::fit::{Line, fit};
     #[pymodule_export]
