@@ -94,7 +94,7 @@ def main():
     envs = gymnasium.make_vec(name, num_envs=given.runs, **line)
     mean = numpy.zeros((outputs, inputs))
     first, spread = mean, numpy.full_like(mean, 1.0)
-    best, began = max(1, given.runs // 5), time.monotonic()
+    best, began, used = max(1, given.runs // 5), time.monotonic(), time.process_time()
     for number in range(given.rounds):
         policies = mean + spread * dice.normal(size=(given.runs, outputs, inputs))
         # One seed for all: what differs is the policy.
@@ -105,7 +105,7 @@ def main():
         print(f"round {number + 1:2}: mean {rewards.mean():6.3f}, best {rewards.max():6.3f}")
     steps = given.rounds * given.runs * given.seconds * 100
     took = time.monotonic() - began
-    print(f"{steps} decisions in {took:.0f} s")
+    print(f"{steps} decisions in {took:.0f} s, {time.process_time() - used:.0f} s of processors")
 
     judge = gymnasium.make_vec(name, num_envs=len(UNSEEN), **line)
     shown = {}
