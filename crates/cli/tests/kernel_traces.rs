@@ -1,4 +1,5 @@
-//! Links that send at the opportunities of a trace, before the kernel's own queues in guests.
+//! Links before the kernel's own queues in guests: those that send at the opportunities of a trace,
+//! and those with a rate.
 //!
 //! Takes the user's guest kernel, as `kernel.rs` does.
 #![cfg(target_arch = "x86_64")]
@@ -166,6 +167,22 @@ fn the_kernels_own_queues_are_asked_at_the_opportunities_of_a_trace() {
             assert!(captured(one, point) == captured(other, point), "{point}");
         }
     }
+}
+
+/// Not a microsecond earlier, as a token bucket with a burst would; and no later by what its timers
+/// are late. Nothing is dropped, so that a packet that comes when another leaves changes nothing.
+#[test]
+fn a_link_with_a_rate_takes_each_packet_when_the_last_one_has_left() {
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [simulated, real] = dirs.each_ref().map(tempfile::TempDir::path);
+    let text =
+        scenario("pfifo limit 5000", "").replace("trace = \"down.trace\"", "rate = \"3917kbit\"");
+    let result = cell(simulated, &text, &["sim"]);
+    cell(real, &text, &KERNEL);
+    let down = down(&result);
+    assert_eq!(down.dropped_packets, 0);
+    assert!(down.utilisation.unwrap() > 0.99 && down.dequeued_packets > 2000);
+    agree(simulated, real);
 }
 
 #[test]

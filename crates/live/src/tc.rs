@@ -28,13 +28,12 @@ const DELAYED: u32 = 1_000_000;
 /// The rate of a netem that only keeps packets in order.
 const WIRE: &str = " rate 1tbit";
 /// How far the class of HTB with a link's rate may send ahead of it, in microseconds. A timer that
-/// fires late costs the link nothing within that time: each look at a guest's clock takes 256 ns,
-/// so that whoever listens to the queues makes timers late by some microseconds. With much more,
-/// the first packets of a busy period would leave together, and one of them stand before the line.
+/// fires late costs the link nothing within that time. With much more, the first packets of a busy
+/// period would leave together, and one of them stand before the line.
 const AHEAD_US: u64 = 20;
 
-/// The ends of a link that sends at the opportunities of a trace, which only a guest's kernel has;
-/// what they are told they hear from `world::kernel::traced`. Source: `sch_link.c` of its recipe.
+/// The two ends of a link, its transmitter, which only a guest's kernel has; what they are told
+/// comes from `world::kernel::ends`. Source: `sch_link.c` of its recipe.
 const LINK_START: &str = "link_start";
 const LINK_END: &str = "link_end";
 /// Major number of both.
@@ -72,12 +71,12 @@ fn own_rate(spec: &Spec) -> Option<Rate> {
 ///
 /// A queue that does not hold packets back by itself gets a class of HTB with the link's rate in
 /// front of it, as the queue of a link in the other worlds has the transmitter behind it; a link
-/// that is `traced` has [`LINK_START`] there.
+/// that has `ends` has [`LINK_START`] there.
 pub(crate) fn queue(
     device: &str,
     spec: &Spec,
     rate: &LineRate,
-    traced: bool,
+    ends: bool,
 ) -> (Vec<String>, Vec<u16>) {
     let mut plan = Plan {
         device,
@@ -87,7 +86,7 @@ pub(crate) fn queue(
     };
     let slower = |rate: Rate| own_rate(spec).is_some_and(|own| own <= rate);
     let parent = match rate.fixed().filter(|&rate| !slower(rate)) {
-        _ if traced => {
+        _ if ends => {
             let major = plan.major();
             plan.add("root", major, LINK_START);
             IN_LINK.to_owned()
@@ -105,11 +104,11 @@ pub(crate) fn queue(
 
 /// From the lines of a queue to those that put it in the place of the one at its device.
 pub(crate) fn anew(device: &str, mut lines: Vec<String>) -> Vec<String> {
-    // A traced link goes on.
-    let traced = lines[0].ends_with(LINK_START);
-    let place = if traced { IN_LINK } else { "root" };
+    // The ends of a link go on.
+    let ends = lines[0].ends_with(LINK_START);
+    let place = if ends { IN_LINK } else { "root" };
     let removed = format!("qdisc del dev {device} {place}");
-    lines.splice(..usize::from(traced), [removed]);
+    lines.splice(..usize::from(ends), [removed]);
     lines
 }
 
@@ -247,7 +246,7 @@ pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Ve
 }
 
 /// A line at the root of a device in parts, of which the first sends, a netem or [`LINK_END`] of a
-/// link that is `traced`, and the last delays. All that may change is said, so that a change leaves
+/// link that has `ends`, and the last delays. All that may change is said, so that a change leaves
 /// nothing of what was before. What paths have beyond the line is `apart`, before the last, where
 /// packets may pass the line's delay by.
 pub(crate) fn line_in_parts(
@@ -255,10 +254,10 @@ pub(crate) fn line_in_parts(
     line: &Line,
     further: Span,
     apart: bool,
-    traced: bool,
+    ends: bool,
 ) -> Vec<String> {
     let sent = match line.rate.fixed() {
-        Some(rate) if !traced => format!(" rate {}bit", rate.as_bps()),
+        Some(rate) if !ends => format!(" rate {}bit", rate.as_bps()),
         _ => WIRE.to_owned(),
     };
     // With a rate, however high, nothing overtakes.
@@ -277,7 +276,7 @@ pub(crate) fn line_in_parts(
         let _ = write!(words, " reorder {} gap {gap}", shares(chance));
     }
     let mut parts = Vec::new();
-    if traced {
+    if ends {
         parts.push(format!(
             "qdisc add dev {device} root handle {LINK}: {LINK_END}"
         ));
@@ -289,7 +288,7 @@ pub(crate) fn line_in_parts(
         };
         parts.push(netem(device, &place, words));
     };
-    if apart || !traced {
+    if apart || !ends {
         part(&(delayed(&Line::new(LineRate::Infinite), first) + &sent));
     }
     part(&(words + order));

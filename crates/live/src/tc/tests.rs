@@ -140,7 +140,7 @@ fn losses_of_four_states_are_netems() {
 }
 
 #[test]
-fn a_traced_link_has_an_end_before_its_queue_and_one_behind_it() {
+fn a_link_may_have_an_end_before_its_queue_and_one_behind_it() {
     let (lines, majors) = queue(
         "d",
         &spec("cake bandwidth 1mbit"),

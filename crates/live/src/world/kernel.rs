@@ -21,8 +21,8 @@
 //! queue's own statistics at the end are tc's.
 
 mod changes;
+mod ends;
 mod offered;
-mod traced;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -90,7 +90,7 @@ fn refused_line(line: &Line) -> Result<(), Unfit> {
         });
     }
     match &line.rate {
-        LineRate::Trace(trace) if traced::is_too_long(trace) => Err(Unfit::KernelQueue {
+        LineRate::Trace(trace) if ends::is_too_long(trace) => Err(Unfit::KernelQueue {
             what: "a trace of more than 49 days".to_owned(),
         }),
         LineRate::Trace(_) | LineRate::Fixed(_) | LineRate::Infinite => Ok(()),
@@ -147,7 +147,7 @@ fn build(run: &Run<'_>) -> io::Result<()> {
     let [up_line, down_line] = Side::BOTH.map(|side| {
         let (link, way) = (run.numbers[side as usize], &run.links[side as usize]);
         let path = Paths::of(run.guests, run.cell, link).alike();
-        changes::line_of(run.cell, link, side, &way.line, path)
+        changes::line_of(run.guests, run.cell, link, side, &way.line, path)
     });
     lines.extend(down_line);
     lines.push(tc::wire(Lab::RIGHT, "root"));
@@ -172,14 +172,14 @@ fn make_queues(run: &Run<'_>, clock: Clock) -> io::Result<[Vec<u16>; 2]> {
     let devices = queue_devices(run.cell);
     let majors = Side::BOTH.map(|side| {
         let (device, link) = (devices[side as usize], &run.links[side as usize]);
-        let traced = traced::is_traced(run.cell, run.numbers[side as usize]);
-        let (queue, majors) = tc::queue(device, &link.qdisc, &link.line.rate, traced);
+        let has_ends = ends::are_of(run.guests, run.cell, run.numbers[side as usize]);
+        let (queue, majors) = tc::queue(device, &link.qdisc, &link.line.rate, has_ends);
         lines.extend(queue);
         majors
     });
     run.lab.bridge.run(|| tc::run(&lines))?;
     for (side, link) in Side::BOTH.into_iter().zip(&run.links) {
-        if traced::is_traced(run.cell, run.numbers[side as usize]) {
+        if ends::are_of(run.guests, run.cell, run.numbers[side as usize]) {
             tell_both_ends(run, side, &link.line.rate, clock)?;
         }
     }
@@ -195,7 +195,7 @@ fn line_place(lab: &Lab, side: Side) -> (&Namespace, &'static str) {
     }
 }
 
-/// Has both ends of a traced link send in this way from now on. The farther one is told first: as
+/// Has both ends of a link send in this way from now on. The farther one is told first: as
 /// soon as the nearer one knows it may send. One that goes down is told first at the nearer end:
 /// what that still sends has to arrive.
 fn tell_both_ends(run: &Run<'_>, side: Side, rate: &LineRate, clock: Clock) -> io::Result<()> {
@@ -206,7 +206,7 @@ fn tell_both_ends(run: &Run<'_>, side: Side, rate: &LineRate, clock: Clock) -> i
         ends.reverse();
     }
     let mut tell =
-        |(place, device): (&Namespace, &str)| place.run(|| traced::tell(device, rate, zero));
+        |(place, device): (&Namespace, &str)| place.run(|| ends::tell(device, rate, zero));
     ends.into_iter().try_for_each(&mut tell)
 }
 

@@ -7,7 +7,7 @@ use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Line, LineRate, Reorder};
 
 use super::super::Guests;
-use super::{Paths, queue_devices, refused_line, refused_queue, traced};
+use super::{Paths, ends, queue_devices, refused_line, refused_queue};
 use crate::lab::Lab;
 use crate::tc;
 use crate::unfit::Unfit;
@@ -24,7 +24,7 @@ pub(super) struct Step {
     pub(super) side: Side,
     /// The link's rate from then on.
     pub(super) rate: LineRate,
-    /// The same when the two ends of a traced link are to be told.
+    /// The same when the two ends of the link are to be told.
     pub(super) told: Option<LineRate>,
     /// For tc where the queues are.
     pub(super) queue: Vec<String>,
@@ -52,8 +52,8 @@ pub(super) fn steps(
         let (side, way) = (Side::BOTH[number], &mut links[number]);
         let (spec, line) = (&mut way.qdisc, &mut way.line);
         let device = devices[number];
-        let traced = traced::is_traced(cell, Some(change.link));
-        let (before, _) = tc::queue(device, spec, &line.rate, traced);
+        let has_ends = ends::are_of(guests, cell, Some(change.link));
+        let (before, _) = tc::queue(device, spec, &line.rate, has_ends);
         change.line.apply(line);
         if let Some(qdisc) = &change.qdisc {
             *spec = qdisc.clone();
@@ -61,7 +61,7 @@ pub(super) fn steps(
         refused_queue(spec)?;
         refused_line(line)?;
         let path = Paths::of(guests, cell, Some(change.link)).alike();
-        let (after, majors) = tc::queue(device, spec, &line.rate, traced);
+        let (after, majors) = tc::queue(device, spec, &line.rate, has_ends);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
         let queue = changed.unwrap_or_else(|| tc::anew(device, after));
@@ -69,11 +69,11 @@ pub(super) fn steps(
             at: change.at,
             side,
             rate: line.rate.clone(),
-            told: change.line.rate.clone().filter(|_| traced),
+            told: change.line.rate.clone().filter(|_| has_ends),
             queue,
             afresh,
             majors,
-            line: changed_line(cell, change.link, side, line, path),
+            line: changed_line(guests, cell, change.link, side, line, path),
         });
     }
     Ok(steps)
@@ -82,6 +82,7 @@ pub(super) fn steps(
 /// A side's line, behind its queue, with the delay that all paths have beyond it. Nothing when it
 /// does nothing.
 pub(super) fn line_of(
+    guests: &Guests,
     cell: &Cell,
     link: Option<usize>,
     side: Side,
@@ -92,19 +93,26 @@ pub(super) fn line_of(
         Side::Up => Lab::RIGHT,
         Side::Down => Lab::LEFT,
     };
-    let traced = traced::is_traced(cell, link);
+    let has_ends = ends::are_of(guests, cell, link);
     let mut changes = cell.changes.iter();
-    if traced || changes.any(|change| Some(change.link) == link && change.line.is_behind()) {
+    if has_ends || changes.any(|change| Some(change.link) == link && change.line.is_behind()) {
         let lines = link.map_or_else(Vec::new, |link| cell.lines(link));
         let ahead = |line: &Line| matches!(line.reorder, Reorder::Ahead { .. });
-        tc::line_in_parts(device, line, path, lines.iter().any(ahead), traced)
+        tc::line_in_parts(device, line, path, lines.iter().any(ahead), has_ends)
     } else {
         tc::line(device, "root", line, path)
     }
 }
 
 /// The same after a change.
-fn changed_line(cell: &Cell, link: usize, side: Side, line: &Line, path: Span) -> Vec<String> {
+fn changed_line(
+    guests: &Guests,
+    cell: &Cell,
+    link: usize,
+    side: Side,
+    line: &Line,
+    path: Span,
+) -> Vec<String> {
     // To netem a rate that is not said is what it was.
     let rate = match &line.rate {
         LineRate::Infinite => LineRate::Fixed(FAST),
@@ -114,7 +122,7 @@ fn changed_line(cell: &Cell, link: usize, side: Side, line: &Line, path: Span) -
         rate,
         ..line.clone()
     };
-    line_of(cell, Some(link), side, &line, path)
+    line_of(guests, cell, Some(link), side, &line, path)
         .into_iter()
         .map(|line| line.replacen("add", "replace", 1))
         .collect()

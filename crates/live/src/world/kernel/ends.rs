@@ -1,13 +1,20 @@
-//! Links that send at the opportunities of a trace or are down for a while, beside the kernel's own
-//! queues: how their two ends in the guest's kernel are told what they send at.
+//! The transmitter of a link beside the kernel's own queues: two ends in the guest's kernel, and
+//! how they are told what they send at, a rate or the opportunities of a trace.
 //!
-//! Linux has no such link: the kernel's recipe adds it (`sch_link.c`, where the attributes of the
-//! messages stand too). tc makes it without parameters, and cannot be told any.
+//! The kernel's recipe adds them (`sch_link.c`, where the attributes of the messages stand too). tc
+//! makes them without parameters, and cannot be told any.
+//!
+//! Linux has a rate too, HTB's. It takes a packet late by as much as its timer is late, and loses
+//! that time; a burst that makes up for it takes each packet of a busy period as much too early.
+//! Flows that share a link come back in step with it, so that a packet often arrives within a
+//! microsecond of the time when the link takes the next one: that burst decides which is first.
 
 use std::io;
 
+use sojourn_units::Rate;
 use sojourn_world::{Cell, Line, LineRate, RateTrace};
 
+use super::Guests;
 use crate::tc::{LINK, RTM_NEWQDISC, tcmsg};
 use sojourn_bridge::Interface;
 use sojourn_bridge::netlink::{
@@ -21,12 +28,15 @@ const PIECE: usize = 4096;
 /// message has a number for.
 const NEVER: u32 = u32::MAX;
 
-/// Whether a link sends at a trace or is down at any time of a run: it has those two ends for all
-/// of it.
-pub(super) fn is_traced(cell: &Cell, link: Option<usize>) -> bool {
+/// Whether a link has the two ends, for all of a run: in a guest, if it has a rate at any time.
+/// Elsewhere the kernel lacks them, and a link that needs them is refused by tc.
+pub(super) fn are_of(guests: &Guests, cell: &Cell, link: Option<usize>) -> bool {
     let lines = link.map_or_else(Vec::new, |link| cell.lines(link));
-    let is_trace = |line: &Line| matches!(line.rate, LineRate::Trace(_));
-    let needs_ends = |line: &Line| is_trace(line) || line.rate.is_stopped();
+    let needs_ends = |line: &Line| match line.rate {
+        LineRate::Trace(_) => true,
+        LineRate::Fixed(rate) => guests.repeats || rate == Rate::ZERO,
+        LineRate::Infinite => false,
+    };
     lines.iter().any(needs_ends)
 }
 
@@ -71,7 +81,7 @@ fn told(rate: &LineRate, zero: u64) -> Vec<Vec<u8>> {
             told.push(attribute(TIMES, &times));
         }
     }
-    let bps = rate.fixed().map_or(0, sojourn_units::Rate::as_bps);
+    let bps = rate.fixed().map_or(0, Rate::as_bps);
     let last = [
         attribute(RATE, &bps.to_ne_bytes()),
         attribute(ZERO, &zero.to_ne_bytes()),
@@ -122,10 +132,10 @@ mod tests {
         );
         assert_eq!(told[3].len(), 24);
         assert_eq!(told[3][16..], 7_u64.to_ne_bytes());
-        let fixed = LineRate::Fixed(sojourn_units::Rate::from_bps(9));
+        let fixed = LineRate::Fixed(Rate::from_bps(9));
         assert_eq!(super::told(&fixed, 7)[0][4..12], 9_u64.to_ne_bytes());
         // Down: one opportunity that never comes.
-        let down = super::told(&LineRate::Fixed(sojourn_units::Rate::ZERO), 7);
+        let down = super::told(&LineRate::Fixed(Rate::ZERO), 7);
         assert_eq!(down.len(), 3);
         assert_eq!(down[1][4..], u32::MAX.to_ne_bytes());
         assert_eq!(down[2][4..12], 0_u64.to_ne_bytes());
