@@ -6,7 +6,10 @@
 //! An acknowledgement may go only when the newer one tells all that it tells: it is pure (no
 //! payload, no flag but ACK and ECN's), its options are known (MD5, SACK, timestamps), its number
 //! and timestamp are not newer, its SACK blocks are all within the newer one's, and it is no
-//! duplicate ACK and no DSACK.
+//! duplicate ACK and no DSACK. Blocks that the newer one acknowledges by its number alone do not
+//! count: Linux compares the options (`cake_tcph_sack_compare`), and so an ACK with blocks stays
+//! when the hole is filled. Differs from Linux, which does not see a DSACK above the
+//! acknowledgement number.
 
 sojourn_units::words! {
     /// How eagerly acknowledgements are dropped, with tc's words.
@@ -75,11 +78,11 @@ impl AckFacts {
         }
     }
 
-    /// Whether all of this one's SACK information is in `newer` or acknowledged by it.
+    /// Whether each of this one's SACK blocks is within one of `newer`.
     fn sack_is_within(&self, newer: &Self) -> bool {
         self.blocks().iter().all(|&(start, end)| {
             let covers = |&(from, to): &_| is_up_to(from, start) && is_up_to(end, to);
-            is_up_to(end, newer.ack) || newer.blocks().iter().any(covers)
+            newer.blocks().iter().any(covers)
         })
     }
 

@@ -230,7 +230,7 @@ fn most_acknowledgements_of_a_long_queue_go() {
             _ => Step::Arrive(2 + u32::from(i % 7 == 0)),
         })
         .collect();
-    for (filter, least) in [("ack-filter", 400), ("ack-filter-aggressive", 420)] {
+    for (filter, least) in [("ack-filter", 400), ("ack-filter-aggressive", 410)] {
         let spec = format!("cake besteffort {filter}");
         let (all, left, filtered) = run(&spec, &steps, true, true);
         assert_eq!(all, left);
