@@ -14,6 +14,7 @@
     reason = "real time; nothing here has to repeat itself"
 )]
 
+mod alarm;
 mod btf;
 mod checksum;
 mod claim;
@@ -21,6 +22,7 @@ mod clock;
 mod clsact;
 mod fail_open;
 mod forwarding;
+mod hurry;
 mod interface;
 pub mod links;
 mod moderation;

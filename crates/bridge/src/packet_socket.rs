@@ -4,6 +4,7 @@
 //! partial checksums pass as they are; `PACKET_AUXDATA` carries the VLAN tag that the kernel
 //! takes out; time stamps are those of the kernel.
 
+use crate::alarm::{Alarm, PACKET_IGNORE_OUTGOING};
 use crate::clock::Clock;
 use crate::forwarding::{BATCH, Frame, FramePort, Pool, PortCounters};
 use crate::forwarding::{HEAD, TAIL, VlanTag, VnetHeader};
@@ -15,14 +16,12 @@ use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::size_of;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What arrives while we are not running (64 MiB of the kernel's accounting).
 const RECEIVE_BUFFER: libc::c_int = 32 << 20;
 /// What waits in an interface that is slower than we are (4 MiB of the kernel's accounting).
 const SEND_BUFFER: libc::c_int = 2 << 20;
-/// `PACKET_IGNORE_OUTGOING`, Linux 4.20 (`if_packet.h`).
-const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// `SO_RCVMARK`, Linux 5.19 (`asm-generic/socket.h`).
 const SO_RCVMARK: libc::c_int = 75;
 /// `PACKET_FANOUT_HASH` and flags of a group (`if_packet.h`).
@@ -37,6 +36,8 @@ const SMALLEST_BATCH: usize = 8;
 /// A packet socket bound to one interface, both ways.
 pub struct PacketSocket {
     fd: OwnedFd,
+    /// Tells of frames that are in a hurry, if that is wanted.
+    alarm: Option<Alarm>,
     index: u32,
     /// Frames and second parts that the next batch is received into.
     posted: Vec<Frame>,
@@ -71,6 +72,7 @@ impl PacketSocket {
         let posted = posted.ok_or_else(|| io::Error::other("the pool of frames is too small"))?;
         let socket = Self {
             fd,
+            alarm: None,
             index: 0,
             posted,
             tails: (0..BATCH).map(|_| Some(pool.take_tail(TAIL))).collect(),
@@ -93,12 +95,20 @@ impl PacketSocket {
         Ok(socket)
     }
 
+    /// Has an alarm tell of frames that are in a hurry, which was opened before this socket.
+    pub(crate) fn set_alarm(&mut self, alarm: Option<Alarm>) {
+        self.alarm = alarm;
+    }
+
     /// From now on frames arrive. The interface is promiscuous as long as the socket lives.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn bind(&mut self, interface: &Interface) -> io::Result<()> {
         self.index = interface.index;
+        if let Some(alarm) = &self.alarm {
+            alarm.bind(interface)?;
+        }
         sys::make_promiscuous(&self.fd, interface.index)?;
         sys::bind_to_interface(&self.fd, interface.index)
     }
@@ -142,12 +152,20 @@ impl PacketSocket {
 
     /// Fills the posted frames; returns how many, and their lengths with the offload header.
     fn receive_batch(&mut self) -> io::Result<(usize, [u32; BATCH])> {
+        if self.batch <= SMALLEST_BATCH {
+            return self.receive_few::<SMALLEST_BATCH>();
+        }
+        self.receive_few::<BATCH>()
+    }
+
+    /// The same for up to `MOST`: what a call needs is made anew each time.
+    fn receive_few<const MOST: usize>(&mut self) -> io::Result<(usize, [u32; BATCH])> {
         let mut slots = self
             .vnet
             .iter_mut()
             .zip(&mut self.posted)
             .zip(&mut self.tails);
-        let mut parts: [_; BATCH] = std::array::from_fn(|_| {
+        let mut parts: [_; MOST] = std::array::from_fn(|_| {
             let ((vnet, frame), tail) = slots.next().expect("there are as many of each");
             let tail = tail.as_mut().expect("refilled after each batch");
             [
@@ -158,7 +176,7 @@ impl PacketSocket {
         });
         let mut lengths = [0; BATCH];
         let parts = &mut parts[..self.batch];
-        let count = sys::receive(&self.fd, parts, &mut *self.control, &mut lengths)?;
+        let count = sys::receive::<MOST, _>(&self.fd, parts, &mut *self.control, &mut lengths)?;
         Ok((count, lengths))
     }
 
@@ -207,20 +225,28 @@ impl PacketSocket {
 
     /// Sends as many of the first frames as fit into a batch; returns how many went.
     fn send_batch(&mut self, frames: &VecDeque<Frame>) -> io::Result<usize> {
-        let mut headers = [[0; VnetHeader::LEN]; BATCH];
+        if frames.len() <= SMALLEST_BATCH {
+            return self.send_few::<SMALLEST_BATCH>(frames);
+        }
+        self.send_few::<BATCH>(frames)
+    }
+
+    /// The same for up to `MOST`.
+    fn send_few<const MOST: usize>(&mut self, frames: &VecDeque<Frame>) -> io::Result<usize> {
+        let mut headers = [[0; VnetHeader::LEN]; MOST];
         for (header, frame) in headers.iter_mut().zip(frames) {
             *header = frame.vnet().to_bytes();
         }
-        let batch = frames.len().min(BATCH);
+        let batch = frames.len().min(MOST);
         let mut slots = headers.iter().zip(frames);
-        let parts: [_; BATCH] = std::array::from_fn(|_| match slots.next() {
+        let parts: [_; MOST] = std::array::from_fn(|_| match slots.next() {
             None => [IoSlice::new(&[]); PARTS],
             Some((header, frame)) => {
                 let [first, second, third] = frame.parts();
                 [header, first, second, third].map(IoSlice::new)
             }
         });
-        sys::send::<BATCH, PARTS>(&self.fd, &parts[..batch])
+        sys::send::<MOST, PARTS>(&self.fd, &parts[..batch])
     }
 }
 
@@ -382,6 +408,16 @@ impl FramePort for PacketSocket {
 
     fn joins(&self) -> bool {
         true
+    }
+
+    fn alarm(&self) -> Option<BorrowedFd<'_>> {
+        self.alarm.as_ref().map(AsFd::as_fd)
+    }
+
+    fn clear_alarm(&self) {
+        if let Some(alarm) = &self.alarm {
+            alarm.clear();
+        }
     }
 
     fn counters(&mut self) -> PortCounters {

@@ -1,5 +1,6 @@
 //! What brings the frames of a bridge's two interfaces in and out: AF_PACKET or AF_XDP.
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::forwarding::{
     BridgeConfig, BridgeError, Doing, Frame, FramePort, Pool, PortChoice, PortCounters,
@@ -11,7 +12,7 @@ use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// One interface.
 pub(crate) enum Port {
@@ -103,8 +104,12 @@ pub(crate) fn open(
     for pools in pools {
         let mut open = |side: usize| {
             let (interface, name) = (interfaces[side], &interfaces[side].name);
+            // Without one every frame wakes the thread up.
+            let has_alarm = is_alone && config.saves_wakeups;
+            let alarm = has_alarm.then(Alarm::open).and_then(Result::ok);
             let socket = PacketSocket::open(&mut pools[side], config.qdisc_bypass);
             let mut socket = socket.doing(&format!("open a packet socket on `{name}`"))?;
+            socket.set_alarm(alarm);
             socket.bind(interface).doing(&format!("bind to `{name}`"))?;
             if !is_alone {
                 let joined = socket.join(&mut groups[side], &mut pools[side], &config.clock);
@@ -170,6 +175,14 @@ impl FramePort for Port {
 
     fn joins(&self) -> bool {
         either!(self, joins)
+    }
+
+    fn alarm(&self) -> Option<BorrowedFd<'_>> {
+        either!(self, alarm)
+    }
+
+    fn clear_alarm(&self) {
+        either!(self, clear_alarm);
     }
 
     fn moderate(&mut self, is_on: bool) {

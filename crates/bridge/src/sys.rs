@@ -52,6 +52,26 @@ pub fn set_option(
     check(result).map(drop)
 }
 
+/// Has a socket receive what this filter lets through (`socket(7)`, `SO_ATTACH_FILTER`).
+pub(crate) fn attach_filter(socket: impl AsFd, filter: &[libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog {
+        len: filter.len() as libc::c_ushort,
+        filter: filter.as_ptr().cast_mut(),
+    };
+    // SAFETY: the kernel reads the program and as many instructions as it says, which outlive the
+    // call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of::<libc::sock_fprog>() as libc::socklen_t,
+        )
+    };
+    check(result).map(drop)
+}
+
 /// `getsockopt(2)` for an option that has no function of its own: how much of `value` it filled.
 ///
 /// # Errors

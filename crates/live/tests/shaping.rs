@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Link, Raw, frame, measured, plain};
+use common::{Link, OURS, Raw, frame, is_ours, measured, plain};
 use sojourn_bridge::{NoObserver, Observer, PathDelays, Side};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
@@ -174,6 +174,39 @@ impl Observer for Tallies {
         self.at(side, now);
         self.dropped[side as usize] += 1;
     }
+}
+
+/// Where frames share wake-ups, and those in a hurry have some of their own, all arrive in order.
+#[test]
+fn frames_that_share_wakeups_stay_in_order() {
+    const FRAMES: u32 = 1000;
+    let link = Link::new();
+    let mut config = plain();
+    config.saves_wakeups = true;
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(50_000_000));
+    config.up.qdisc = Spec::pfifo(100_000);
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let (numbers, stats) = link.bridged(config, || {
+        for number in 0..FRAMES {
+            let len = if number % 7 == 0 { 60 } else { 1400 };
+            let payload = [&number.to_be_bytes()[..], &vec![0; len]].concat();
+            left.send(&frame(OURS, &payload));
+            // Some find a shaper that has nothing to do.
+            if number % 200 == 0 {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+        let mut numbers = Vec::new();
+        while numbers.len() < FRAMES as usize {
+            let frame = right.receive(is_ours).expect("all frames arrive");
+            let number = frame[14..].first_chunk().expect("it has a number");
+            numbers.push(u32::from_be_bytes(*number));
+        }
+        assert_eq!(right.count(is_ours), 0);
+        numbers
+    });
+    assert!(numbers.into_iter().eq(0..FRAMES));
+    assert_eq!(stats.up.queue.dequeued.packets, u64::from(FRAMES));
 }
 
 #[test]

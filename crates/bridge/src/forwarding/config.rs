@@ -37,9 +37,9 @@ pub struct BridgeConfig {
     pub clock: Clock,
     /// Never sleep: poll the interfaces in a loop. Costs one processor.
     pub busy_poll: bool,
-    /// What a shaper holds leaves together with what is due within the next 250 µs, and full TCP
-    /// segments of it as super-packets: that takes fewer wake-ups. Not in a test bed, where each
-    /// frame leaves alone at its own time. Default false.
+    /// What a shaper holds leaves together with what is due within the next millisecond, unless it
+    /// is in a hurry, and full TCP segments of it as super-packets: that takes fewer wake-ups. Not
+    /// in a test bed, where each frame leaves alone at its own time. Default false.
     pub saves_wakeups: bool,
     /// Pause after each look at the interfaces: a busy bridge wakes up that much more seldom, and
     /// frames leave up to that much later. What the queues see stays as it is: arrivals have the

@@ -18,6 +18,8 @@ pub(crate) struct DelayStage {
     loose: BTreeMap<(Time, u64), Frame>,
     sequence: u64,
     held: usize,
+    /// Those in a hurry.
+    hurried: usize,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +37,7 @@ impl DelayStage {
             loose: BTreeMap::new(),
             sequence: 0,
             held: 0,
+            hurried: 0,
         }
     }
 
@@ -48,6 +51,7 @@ impl DelayStage {
     /// has left, if that is later.
     pub(crate) fn hold(&mut self, frame: Frame, due: Time, class: usize) {
         self.held += 1;
+        self.hurried += usize::from(frame.hurries());
         self.sequence += 1;
         let sequence = self.sequence;
         if self.reorder {
@@ -87,10 +91,16 @@ impl DelayStage {
     /// The next frame that is due at `now`, and when it was.
     pub(crate) fn release(&mut self, now: Time) -> Option<(Time, Frame)> {
         let due = self.next_due().filter(|due| *due <= now)?;
+        let frame = self.take_next()?;
         self.held -= 1;
+        self.hurried -= usize::from(frame.hurries());
+        Some((due, frame))
+    }
+
+    fn take_next(&mut self) -> Option<Frame> {
         let (loose, held) = (self.next_loose(), self.next_held());
         if loose.is_some_and(|loose| held.is_none_or(|held| loose < held)) {
-            return self.loose.pop_first().map(|(_, frame)| (due, frame));
+            return self.loose.pop_first().map(|(_, frame)| frame);
         }
         let Reverse((.., class)) = self.heads.pop()?;
         let frames = &mut self.rings[class].frames;
@@ -98,7 +108,12 @@ impl DelayStage {
         if let Some(&(due, sequence, _)) = frames.front() {
             self.heads.push(Reverse((due, sequence, class)));
         }
-        Some((due, frame))
+        Some(frame)
+    }
+
+    /// Whether a frame is held that is in a hurry.
+    pub(crate) fn hurries(&self) -> bool {
+        self.hurried > 0
     }
 
     /// Frames held.

@@ -8,6 +8,7 @@ use super::port::{FramePort, PortCounters};
 use super::side::Side;
 use super::watchdog::Stall;
 use crate::clock::Clock;
+use crate::hurry::FULL;
 use sojourn_units::{Span, Time};
 use std::io;
 
@@ -16,6 +17,9 @@ const BATCHES: usize = 8;
 
 /// Batches that a port holds at most: 32 MiB of the smallest frames, as the kernel counts them.
 const WAITING: usize = (32 << 20) / 768 / BATCH;
+
+/// A direction in which no full frame has come for so long has only ACKs of the other one.
+const ONLY_ACKS: Span = Span::from_millis(10);
 
 /// Age of a stamp that ports believe for certain.
 const BELIEVED: Span = Span::from_secs(5);
@@ -39,6 +43,10 @@ pub(crate) struct Engine<P> {
     pub(crate) foreign: Foreign,
     /// When the last frame arrived.
     pub(crate) last_arrival: Time,
+    /// By side, when the last full one did.
+    last_full: [Time; 2],
+    /// Bytes that have arrived since the last look.
+    bytes: usize,
 }
 
 /// A time, without its first moment.
@@ -63,13 +71,23 @@ pub(crate) struct Wait {
     pub(crate) blocked: bool,
     /// Frames are left to be read.
     pub(crate) more: bool,
-    /// Frames that have been taken in.
+    /// Frames that have been taken in, and their bytes.
     pub(crate) taken: usize,
+    pub(crate) bytes: usize,
     /// By side, until when no frame that arrives there could leave: none need wake the thread up.
     pub(crate) closed_until: [Time; 2],
+    /// By side, whether of the frames that arrive there only those in a hurry need wake it up.
+    pub(crate) patient: [bool; 2],
+    /// A frame in a hurry is held.
+    pub(crate) hurries: bool,
 }
 
 impl Wait {
+    /// Whether only frames in a hurry need wake it up.
+    pub(crate) fn is_patient(&self) -> bool {
+        self.patient == [true; 2]
+    }
+
     /// Whether a shaper holds frames of either direction.
     pub(crate) fn is_shaped(&self) -> bool {
         self.closed_until.iter().any(|time| *time > Time::ZERO)
@@ -95,6 +113,8 @@ impl<P: FramePort> Engine<P> {
             certain_until: Time::MAX,
             foreign: Foreign::default(),
             last_arrival: Time::ZERO,
+            last_full: [Time::ZERO; 2],
+            bytes: 0,
         }
     }
 
@@ -106,7 +126,10 @@ impl<P: FramePort> Engine<P> {
             blocked: false,
             more: false,
             taken: 0,
+            bytes: 0,
             closed_until: [Time::ZERO; 2],
+            patient: [false; 2],
+            hurries: false,
         };
         for side in self.order(now) {
             let foreign = self.foreign(side);
@@ -141,7 +164,26 @@ impl<P: FramePort> Engine<P> {
                 wait.closed_until[side as usize] = closed.unwrap_or(Time::ZERO);
             }
         }
+        wait.bytes = std::mem::take(&mut self.bytes);
+        if wait.is_shaped() {
+            wait.hurries = self.lanes.iter().any(Lane::hurries);
+            wait.patient = self.patient(&wait, now);
+        }
         Ok(wait)
+    }
+
+    /// By side, whether what arrives there may wait for the next look, unless it is in a hurry:
+    /// where a shaper holds enough, and where ACKs of that arrive and nothing large.
+    fn patient(&self, wait: &Wait, now: Time) -> [bool; 2] {
+        if self.lanes.iter().any(Lane::has_circuits) {
+            return [false; 2];
+        }
+        Side::BOTH.map(|side| {
+            let is_closed = wait.closed_until[side as usize] > Time::ZERO;
+            let last_full = self.last_full[side as usize];
+            let may_wait = is_closed || last_full + ONLY_ACKS < now;
+            may_wait && self.ports[side as usize].alarm().is_some()
+        })
     }
 
     /// The side that has something to send first: what answers it at once is found at the same
@@ -193,6 +235,10 @@ impl<P: FramePort> Engine<P> {
             let lane = &mut self.lanes[side as usize];
             for frame in self.arrivals.drain(..) {
                 self.last_arrival = self.last_arrival.max(frame.arrived());
+                self.bytes += frame.size() as usize;
+                if frame.size() >= FULL {
+                    self.last_full[side as usize] = self.last_arrival;
+                }
                 if is_ours(frame.arrived()) {
                     lane.arrive(frame, now, &mut self.pools[side as usize], observer);
                 } else {

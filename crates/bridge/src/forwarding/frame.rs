@@ -1,6 +1,7 @@
 //! Frames in memory, and what a queue may know of them. [`pool`] has the memory, [`placed`] has
 //! frames in that of AF_XDP, [`cut`] segments of super-packets as parts of what was received.
 
+use crate::hurry::is_in_a_hurry;
 use crate::sys::{Chunk, Partial};
 use cut::Part;
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Label, Packet, truesize};
@@ -44,6 +45,8 @@ struct Inner {
     class: u16,
     /// How many that came alone have been [put together](Frame::follow); 0 and 1: it is one.
     row: u16,
+    /// It is in a hurry.
+    hurries: bool,
     /// The leaf of a tree of rates that it is for; 0: none.
     circuit: u32,
     bytes: Bytes,
@@ -184,7 +187,7 @@ impl Frame {
         inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
         inner.arrived = arrived;
         (inner.inside, inner.mark, inner.class) = (None, 0, 0);
-        (inner.circuit, inner.row) = (0, 0);
+        (inner.circuit, inner.row, inner.hurries) = (0, 0, false);
         if let Some(tag) = tag.filter(|_| len >= 12) {
             inner.put_tag_back(tag);
         }
@@ -255,6 +258,17 @@ impl Frame {
         self.0.circuit = circuit;
     }
 
+    /// Whether it is [in a hurry](is_in_a_hurry); until that is noted it is not, nor is a copy.
+    pub(crate) fn hurries(&self) -> bool {
+        self.0.hurries
+    }
+
+    /// Notes whether it is in a hurry.
+    pub(crate) fn note_hurry(&mut self) {
+        let inner = &mut *self.0;
+        inner.hurries = is_in_a_hurry(inner.size, &inner.parsed, inner.front());
+    }
+
     /// The addresses inside a translation.
     pub(crate) fn set_inside(&mut self, inside: Option<FlowKey>) {
         self.0.inside = inside;
@@ -314,7 +328,7 @@ impl Inner {
         (self.parsed, self.arrived) = (other.parsed, other.arrived);
         (self.inside, self.mark) = (other.inside, other.mark);
         (self.class, self.circuit) = (other.class, other.circuit);
-        self.row = 0;
+        (self.row, self.hurries) = (0, false);
     }
 
     fn put_tag_back(&mut self, tag: VlanTag) {

@@ -65,6 +65,8 @@ pub(crate) struct Lane {
     duplicated: Tally,
     /// What packets have waited in the queue.
     pub(crate) delays: Delays,
+    /// Frames in its queue that are in a hurry.
+    hurried: usize,
     /// What its flows have done, while somebody wants to know.
     flows: Option<FlowTable>,
     /// Frames that the kernel forwarded in our place.
@@ -80,6 +82,7 @@ struct Drain<'a, O> {
     pool: &'a mut Pool,
     observer: &'a mut O,
     flows: Option<&'a mut FlowTable>,
+    hurried: &'a mut usize,
 }
 
 impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
@@ -87,6 +90,7 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
         if let Some(flows) = &mut self.flows {
             flows.dropped(self.now, &frame);
         }
+        *self.hurried -= usize::from(frame.hurries());
         self.observer
             .dropped(self.side, self.now, frame.len(), reason);
         self.pool.give(frame);
@@ -156,6 +160,7 @@ impl Lane {
             lost: Tally::default(),
             duplicated: Tally::default(),
             delays: Delays::default(),
+            hurried: 0,
             flows: None,
             by_kernel: 0,
             stale: 0,
@@ -186,6 +191,8 @@ impl Lane {
         if let Some(circuits) = &self.circuits {
             frame.set_circuit(circuits.of(&frame.parsed().flow, self.side));
         }
+        frame.note_hurry();
+        self.hurried += usize::from(frame.hurries());
         observer.frame(Point::Left, side, at, &frame);
         observer.frame(Point::Offered, side, at, &frame);
         observer.offered(side, at, frame.len());
@@ -195,6 +202,7 @@ impl Lane {
             pool,
             observer,
             flows: self.flows.as_mut(),
+            hurried: &mut self.hurried,
         };
         if self.splitting.is_on() && frame.segments().is_some() {
             while let Some(segment) = drain.cut(&mut frame) {
@@ -239,9 +247,11 @@ impl Lane {
                 pool,
                 observer,
                 flows: self.flows.as_mut(),
+                hurried: &mut self.hurried,
             };
             match self.qdisc.dequeue(at, &mut drain) {
                 Dequeue::Packet { packet, sojourn } => {
+                    self.hurried -= usize::from(packet.hurries());
                     self.delays.add(sojourn);
                     if let Some(flows) = &mut self.flows {
                         flows.sent(at, &packet, sojourn, || self.qdisc.tin());
@@ -370,6 +380,16 @@ impl Lane {
         Some(start + self.shortest_delay)
     }
 
+    /// Whether a frame is held that is in a hurry: then all leave at their own times.
+    pub(crate) fn hurries(&self) -> bool {
+        self.hurried > 0 || self.stage.hurries()
+    }
+
+    /// Whether frames of some that arrive do not wait for those of others.
+    pub(crate) fn has_circuits(&self) -> bool {
+        self.circuits.is_some()
+    }
+
     /// The delay of the frames that have the least.
     pub(crate) fn shortest_delay(&self) -> Span {
         self.shortest_delay
@@ -397,6 +417,7 @@ impl Lane {
                 pool: &mut *pool,
                 observer: &mut *observer,
                 flows: self.flows.as_mut(),
+                hurried: &mut self.hurried,
             };
             Spec::restart(&mut self.qdisc, self.plan.queue(&spec, None), &mut drain);
             observer.backlog(self.side, self.queue_time, self.qdisc.backlog());

@@ -4,7 +4,7 @@ use super::frame::{Frame, Pool};
 use crate::clock::Clock;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// What a port could not do, counted since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +85,15 @@ pub trait FramePort {
     fn joins(&self) -> bool {
         false
     }
+
+    /// What becomes readable when a frame arrives that is in a hurry, and for no other, if there is
+    /// such a thing.
+    fn alarm(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// The alarm was heard.
+    fn clear_alarm(&self) {}
 
     /// Lets the interface hand frames over in batches from now on, or each as it comes, if it can
     /// do that.

@@ -22,14 +22,14 @@ impl ControlBuffer {
 /// Receives a message into each of `parts` without waiting; a message fills its parts one after
 /// the other. Yields how many came; their whole lengths, even of what did not fit, are in
 /// `lengths`, and their control messages, zero behind the last one, in `control`.
-pub(crate) fn receive<const BATCH: usize, const PARTS: usize>(
+pub(crate) fn receive<const MOST: usize, const PARTS: usize>(
     socket: impl AsFd,
     parts: &mut [[IoSliceMut<'_>; PARTS]],
     control: &mut [ControlBuffer],
-    lengths: &mut [u32; BATCH],
+    lengths: &mut [u32],
 ) -> io::Result<usize> {
     // SAFETY: plain old data for which all zeros is valid.
-    let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+    let mut messages: [libc::mmsghdr; MOST] = unsafe { zeroed() };
     let mut batch = 0;
     for (message, (parts, control)) in messages.iter_mut().zip(parts.iter_mut().zip(&mut *control))
     {
@@ -64,12 +64,12 @@ pub(crate) fn receive<const BATCH: usize, const PARTS: usize>(
 }
 
 /// Sends a message of each of `parts` without waiting; yields how many went.
-pub(crate) fn send<const BATCH: usize, const PARTS: usize>(
+pub(crate) fn send<const MOST: usize, const PARTS: usize>(
     socket: impl AsFd,
     parts: &[[IoSlice<'_>; PARTS]],
 ) -> io::Result<usize> {
     // SAFETY: plain old data for which all zeros is valid.
-    let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+    let mut messages: [libc::mmsghdr; MOST] = unsafe { zeroed() };
     let mut batch = 0;
     for (message, parts) in messages.iter_mut().zip(parts) {
         let used = PARTS

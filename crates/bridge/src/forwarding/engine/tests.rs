@@ -6,8 +6,9 @@ use sojourn_line::LineRate;
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_units::{Rate, Span};
 use std::collections::VecDeque;
+use std::fs::File;
 use std::net::Ipv4Addr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// A port in memory: frames with their times of arrival, and what was sent.
@@ -17,6 +18,7 @@ struct Memory {
     /// Frames that it still sends.
     room: usize,
     now: Time,
+    alarm: Option<OwnedFd>,
 }
 
 impl Default for Memory {
@@ -26,6 +28,7 @@ impl Default for Memory {
             sent: Vec::new(),
             room: usize::MAX,
             now: Time::ZERO,
+            alarm: None,
         }
     }
 }
@@ -61,6 +64,10 @@ impl FramePort for Memory {
 
     fn fds(&self) -> &[OwnedFd] {
         &[]
+    }
+
+    fn alarm(&self) -> Option<BorrowedFd<'_>> {
+        self.alarm.as_ref().map(AsFd::as_fd)
     }
 
     fn counters(&mut self) -> PortCounters {
@@ -421,6 +428,65 @@ fn a_direction_is_closed_while_its_link_sends() {
         let wait = step(&mut engine, at(1020));
         assert_eq!(wait.closed_until, [Time::ZERO; 2]);
     }
+}
+
+/// An engine that holds frames, whose ports have alarms.
+fn alarmed() -> Engine<Memory> {
+    let mut engine = engine(30, 20);
+    engine.saves_wakeups = true;
+    for port in &mut engine.ports {
+        port.alarm = File::open("/dev/null").ok().map(OwnedFd::from);
+    }
+    engine
+}
+
+/// While a shaper has enough to send, only frames in a hurry wake the thread up; in the other
+/// direction too, unless that has full frames of its own.
+#[test]
+fn frames_in_no_hurry_wait_where_a_shaper_holds_others() {
+    let mut engine = alarmed();
+    let wait = step(&mut engine, at(1000));
+    assert!(wait.is_patient() && !wait.hurries, "{wait:?}");
+    assert_eq!(wait.bytes, 20 * 1250);
+    let full = |now| (now, vec![0; 1250], VnetHeader::default());
+    engine.ports[1].inbox.push_back(full(at(1001)));
+    assert_eq!(step(&mut engine, at(1001)).patient, [true, false]);
+    assert_eq!(step(&mut engine, at(1011)).patient, [true, false]);
+    assert_eq!(step(&mut engine, at(1012)).patient, [true; 2]);
+    engine.ports[0].alarm = None;
+    assert_eq!(step(&mut engine, at(1013)).patient, [false, true]);
+    engine.saves_wakeups = false;
+    assert_eq!(step(&mut engine, at(1014)).patient, [false; 2]);
+}
+
+/// One in a hurry is waited for from its arrival until it has left, behind the queue too, or has
+/// been dropped.
+#[test]
+fn a_frame_in_a_hurry_leaves_at_its_own_time() {
+    let mut engine = alarmed();
+    let small = |now| (now, vec![7; 60], VnetHeader::default());
+    step(&mut engine, at(1000));
+    for _ in 0..20 {
+        engine.ports[0].inbox.push_back(small(at(1001)));
+    }
+    assert!(step(&mut engine, at(1002)).hurries);
+    // The limit is 30, and one of the full ones has left the queue.
+    let dropped = engine.lanes[0].qdisc().counters().dropped.packets;
+    assert_eq!(dropped, 9);
+    let (mut now, mut left) = (at(1002), 0);
+    while left < 31 {
+        now += Span::from_millis(1);
+        let wait = step(&mut engine, now);
+        left = engine.ports[1].sent.len();
+        let small = engine.ports[1]
+            .sent
+            .iter()
+            .filter(|frame| frame.len() == 60);
+        let has_more = small.count() < 11;
+        assert!(wait.hurries || !has_more || !wait.is_shaped(), "{wait:?}");
+        assert!(!wait.hurries || has_more, "{wait:?}");
+    }
+    assert!(!engine.lanes[0].hurries());
 }
 
 /// What answers at once is found at the look that sends.

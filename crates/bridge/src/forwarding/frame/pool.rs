@@ -114,6 +114,7 @@ impl Pool {
             mark: 0,
             class: 0,
             row: 0,
+            hurries: false,
             circuit: 0,
             bytes: Bytes::Nowhere,
         }))

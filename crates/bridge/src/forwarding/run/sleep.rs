@@ -20,6 +20,10 @@ const SHORTEST_TURN: Span = Span::from_micros(50);
 
 /// The same while a shaper holds frames: what is due within so short a time leaves together.
 const SHAPED_TURN: Span = Span::from_micros(250);
+/// The same while only frames in a hurry end it: the link's time for so many bytes, but no shorter
+/// than [`SHAPED_TURN`] and no longer than what sqm-scripts has a shaper send at once by default.
+const SHARED_BYTES: u64 = 32 << 10;
+const LONGEST_SHARED: Span = Span::from_millis(1);
 /// The same while frames that arrive do not end it: a question and its answer wait one each.
 const SHAPED_STEADY_TURN: Span = Span::from_micros(200);
 
@@ -52,6 +56,9 @@ pub(super) struct Load {
     is_busy: bool,
     spell: Count,
     is_flood: bool,
+    /// Bytes taken in, and how many of them there were a second.
+    bytes: Count,
+    pace: u64,
     /// Sleeps that frames have ended.
     woken: Count,
     /// Until then they end none while a shaper holds frames.
@@ -96,6 +103,13 @@ impl Load {
         self.is_flood != was_flood
     }
 
+    /// So many bytes were taken in at a look at `now`.
+    fn carry(&mut self, bytes: usize, now: Time) {
+        if let Some(pace) = self.bytes.add(bytes, now, SPELL) {
+            self.pace = pace;
+        }
+    }
+
     /// As [`add`](Self::add), and has the ports gather frames as long as there is a flood.
     fn look<P: FramePort>(&mut self, frames: usize, now: Time, ports: &mut [P; 2]) {
         if self.add(frames, now) {
@@ -121,10 +135,24 @@ impl Load {
         }
     }
 
+    /// The earliest time of the look after that at `now`.
+    fn next(&self, wait: &Wait, sleeps: bool, now: Time) -> Time {
+        if sleeps || !wait.is_patient() || wait.hurries {
+            return now + self.turn(wait, sleeps);
+        }
+        // The next that is due is late by no more than this.
+        let nanos = SHARED_BYTES * 1_000_000_000 / self.pace.max(1);
+        let late = Span::from_nanos(nanos).max(SHAPED_TURN).min(LONGEST_SHARED);
+        wait.until.max(now).min(now + LONGEST_CLOSED) + late
+    }
+
     /// The shortest time between two looks.
-    fn turn(&self, is_shaped: bool, sleeps: bool) -> Span {
+    fn turn(&self, wait: &Wait, sleeps: bool) -> Span {
+        let is_shaped = wait.is_shaped();
         if is_shaped && sleeps {
             SHAPED_STEADY_TURN
+        } else if wait.is_patient() && wait.hurries {
+            SHORTEST_TURN
         } else if is_shaped {
             SHAPED_TURN
         } else if self.is_flood {
@@ -155,10 +183,15 @@ impl Worker {
             return Ok(clock.now());
         }
         self.load.look(wait.taken, now, &mut self.engine.ports);
+        self.load.carry(wait.bytes, now);
         let is_shaped = wait.is_shaped();
         let is_steady = is_shaped && now < self.load.steady_until;
-        let sleeps = self.load.sleeps(&self.engine.ports, is_steady);
-        let next = now + self.load.turn(is_shaped, sleeps);
+        let sleeps = if wait.is_patient() {
+            is_steady
+        } else {
+            self.load.sleeps(&self.engine.ports, is_steady)
+        };
+        let next = self.load.next(&wait, sleeps, now);
         // If it is the interface's own queue that is full, sockets do not know.
         if wait.blocked || sleeps {
             clock.sleep_until(next);
@@ -198,32 +231,44 @@ impl Worker {
         } else {
             PollFlags::IN
         };
-        // What could not leave before this sleep ends need not end it.
-        let opens = wait.closed_until.map(|until| until < now + span);
-        let ports = self.engine.ports.iter().zip(opens);
-        let ports = ports.filter(|(_, opens)| *opens);
-        let ports = ports.flat_map(|(port, _)| FramePort::fds(port));
-        let ports = ports.map(|fd| (fd.as_fd(), events));
-        let bell = self.inbox.iter().map(|inbox| (inbox.bell(), PollFlags::IN));
+        let watch = |fd, events| PollFd::from_borrowed_fd(fd, events);
+        let bell = self.inbox.as_ref().map(|inbox| inbox.bell());
         let mut polled: Vec<_> = bell
-            .chain(ports)
-            .map(|(fd, events)| PollFd::from_borrowed_fd(fd, events))
+            .map(|bell| watch(bell, PollFlags::IN))
+            .into_iter()
             .collect();
+        let mut alarms = [None; 2];
+        for (side, port) in self.engine.ports.iter().enumerate() {
+            // What could not leave before this sleep ends need not end it.
+            if wait.closed_until[side] >= now + span {
+                continue;
+            }
+            match port.alarm().filter(|_| wait.patient[side] && !wait.blocked) {
+                Some(alarm) => {
+                    alarms[side] = Some(polled.len());
+                    polled.push(watch(alarm, events));
+                }
+                None => polled.extend(port.fds().iter().map(|fd| watch(fd.as_fd(), events))),
+            }
+        }
         let timeout = Timespec {
             tv_sec: (span.as_nanos() / 1_000_000_000).cast_signed(),
             tv_nsec: (span.as_nanos() % 1_000_000_000).cast_signed(),
         };
         match poll(&mut polled, Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => Ok(false),
             Ok(count) => {
-                let rung = polled
-                    .first()
-                    .is_some_and(|bell| !bell.revents().is_empty());
+                let rung = bell.is_some() && !polled[0].revents().is_empty();
                 if let Some(inbox) = self.inbox.as_ref().filter(|_| rung) {
                     inbox.heard();
                 }
+                for (port, alarm) in self.engine.ports.iter().zip(alarms) {
+                    if alarm.is_some_and(|place: usize| !polled[place].revents().is_empty()) {
+                        port.clear_alarm();
+                    }
+                }
                 Ok(count > usize::from(rung))
             }
-            Err(Errno::INTR) => Ok(false),
             Err(error) => Err(BridgeError::io("wait for frames", error.into())),
         }
     }
@@ -281,7 +326,7 @@ mod tests {
                 now += Span::from_micros(50);
                 changes += u32::from(load.add(frames, now));
             }
-            (load.is_flood, changes, load.turn(false, false))
+            (load.is_flood, changes, load.turn(&waits(false), false))
         };
         // 180 000 a second are none, 220 000 are, and 120 000 still.
         assert_eq!(look(9, 1000), (false, 0, SHORTEST_TURN));
@@ -310,8 +355,60 @@ mod tests {
         let ports = [Noting::default(), Noting::default()];
         assert!(!load.sleeps(&ports, false));
         assert!(load.sleeps(&ports, now < until));
-        assert_eq!(load.turn(true, false), SHAPED_TURN);
-        assert_eq!(load.turn(true, true), SHAPED_STEADY_TURN);
+        assert_eq!(load.turn(&waits(true), false), SHAPED_TURN);
+        assert_eq!(load.turn(&waits(true), true), SHAPED_STEADY_TURN);
+    }
+
+    /// What to wait for where a shaper holds frames, or none.
+    fn waits(is_shaped: bool) -> Wait {
+        Wait {
+            until: Time::MAX,
+            blocked: false,
+            more: false,
+            taken: 0,
+            bytes: 0,
+            closed_until: [if is_shaped { Time::MAX } else { Time::ZERO }; 2],
+            patient: [false; 2],
+            hurries: false,
+        }
+    }
+
+    /// What is due is late by no more than 1 ms, or the link's time for 32 KiB, unless something is
+    /// in a hurry.
+    #[test]
+    fn the_faster_the_link_the_sooner_what_is_due_leaves() {
+        let (now, due) = (Time::ZERO + Span::from_secs(1), Span::from_micros(600));
+        let late = |bytes, hurries, sleeps| {
+            let mut load = Load::default();
+            load.carry(0, now);
+            load.carry(bytes, now + SPELL);
+            let (now, patient) = (now + SPELL, [true; 2]);
+            let until = now + due;
+            let wait = Wait {
+                until,
+                patient,
+                hurries,
+                ..waits(true)
+            };
+            load.next(&wait, sleeps, now) - now
+        };
+        // In 10 ms what 20 and 500 Mbit/s and 1 and 10 Gbit/s carry.
+        assert_eq!(late(25_000, false, false), due + LONGEST_SHARED);
+        assert_eq!(late(625_000, false, false), due + Span::from_nanos(524_288));
+        assert_eq!(
+            late(1_250_000, false, false),
+            due + Span::from_nanos(262_144)
+        );
+        assert_eq!(late(12_500_000, false, false), due + SHAPED_TURN);
+        assert_eq!(late(25_000, true, false), SHORTEST_TURN);
+        assert_eq!(late(25_000, false, true), SHAPED_STEADY_TURN);
+        // What is due long after that does not keep ACKs that long.
+        let wait = Wait {
+            patient: [true; 2],
+            ..waits(true)
+        };
+        let next = Load::default().next(&wait, false, now);
+        assert_eq!(next - now, LONGEST_CLOSED + LONGEST_SHARED);
     }
 
     /// A port that only notes whether it is to gather frames, and does.
