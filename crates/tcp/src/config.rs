@@ -79,6 +79,20 @@ pub enum Ecn {
     Accurate,
 }
 
+/// What Linux and RFC 9768 leave to an implementation of AccECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccEcnRule {
+    /// RFC 9768's simple scheme: the option goes with ACKs that have news, and pure ACKs are not
+    /// ECN-capable.
+    #[default]
+    Rfc9768,
+    /// As Linux 7.3: the option goes with every segment once the peer has sent one, and pure ACKs
+    /// are ECN-capable too (`tcp_ecn_option` 2).
+    Linux,
+    /// As Linux 7.3 without the option (`tcp_ecn_option` 0).
+    LinuxWithoutOption,
+}
+
 /// How many of its own segments Vegas wants to keep in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VegasConfig {
@@ -211,10 +225,18 @@ pub struct Config {
     pub timestamps: bool,
     /// When the receiver acknowledges. Default delayed, by at most 200 ms.
     pub delayed_ack: DelayedAck,
+    /// After an idle time of a timeout the window begins anew (RFC 2861, Linux
+    /// `tcp_slow_start_after_idle`). Default on.
+    pub slow_start_after_idle: bool,
     /// Nagle's algorithm (RFC 1122 section 4.2.3.4). Default off.
     pub nagle: bool,
     /// Explicit congestion notification. Default off.
     pub ecn: Ecn,
+    /// How AccECN tells its counters, if it is agreed on. Default by RFC 9768.
+    pub accecn: AccEcnRule,
+    /// So many SYNs are sent again after [`Config::initial_rto`] each, before that doubles. Default
+    /// 0, as Linux 6.1; Linux 7.3: 4 (`tcp_syn_linear_timeouts`).
+    pub linear_syns: u32,
     /// Spread a window over a round trip. Default off.
     pub pacing: bool,
     /// Prague: round trips of less than 25 ms count as 25 ms after 500 of them. Default on.
@@ -255,8 +277,11 @@ impl Default for Config {
             delayed_ack: DelayedAck::On {
                 timeout: Span::from_millis(200),
             },
+            slow_start_after_idle: true,
             nagle: false,
             ecn: Ecn::Off,
+            accecn: AccEcnRule::Rfc9768,
+            linear_syns: 0,
             pacing: false,
             rtt_independence: true,
             send_buffer: (4 << 20) * 1448 / 2216,

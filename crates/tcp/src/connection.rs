@@ -59,6 +59,14 @@ enum Phase {
     Open,
 }
 
+/// A reset to send: without an acknowledgement as an answer, with one, and the timestamp to echo,
+/// of one's own accord (Linux `tcp_v4_send_reset`, `tcp_send_active_reset`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Reset {
+    seq: u32,
+    ack: Option<(u32, Time)>,
+}
+
 /// One end of a TCP connection.
 ///
 /// After every input (anything that takes `&mut self`), call
@@ -92,8 +100,10 @@ pub struct Connection {
     syn_ack_first: bool,
     /// It was broken off at this end: what still comes is answered by a reset.
     aborted: bool,
-    /// Sequence number of a reset that is due.
-    reset_due: Option<u32>,
+    /// A reset that is due.
+    reset_due: Option<Reset>,
+    /// A reset with a wrong number came in the handshake, which an ACK must answer.
+    challenge_due: bool,
     /// The peer closed first.
     passive_close: bool,
     /// What the peer must hear of marks, once AccECN is agreed on.
@@ -126,6 +136,7 @@ impl Connection {
             syn_ack_first: false,
             aborted: false,
             reset_due: None,
+            challenge_due: false,
             passive_close: false,
             accurate: None,
             config: *config,
@@ -191,7 +202,10 @@ impl Connection {
         match self.phase {
             Phase::Closed => {
                 // RFC 9293 section 3.10.7.1.
-                self.reset_due = self.aborted.then_some(segment.ack);
+                self.reset_due = self.aborted.then_some(Reset {
+                    seq: segment.ack,
+                    ..Reset::default()
+                });
                 return received;
             }
             Phase::Listen => {
@@ -249,6 +263,10 @@ impl Connection {
     #[inline]
     fn receive_read(&mut self, segment: &Segment, ce: bool, now: Time, received: &mut Received) {
         let acked = self.sender.on_ack(segment, self.isn, now);
+        if acked.unacceptable {
+            self.receiver.ack_now = true;
+            return;
+        }
         received.acked = acked.bytes;
         received.rtt = received.rtt.or(acked.rtt);
         received.writable = acked.bytes > 0 && self.sender.take_writable();
@@ -262,6 +280,7 @@ impl Connection {
     }
 
     fn reset(&mut self, segment: &Segment) {
+        self.challenge(segment);
         let plausible = match self.phase {
             Phase::Closed | Phase::Listen => false,
             Phase::SynSent => segment.ack == self.isn.wrapping_add(1),
@@ -270,6 +289,17 @@ impl Connection {
         };
         if plausible {
             self.forget();
+        }
+    }
+
+    /// A reset in the window, but not at its left edge, is answered by an ACK (RFC 5961 section
+    /// 3.2; Linux `tcp_validate_incoming`, `tcp_check_req`).
+    fn challenge(&mut self, segment: &Segment) {
+        let doubtful = self.receiver.is_inside(segment.seq);
+        match self.phase {
+            Phase::SynReceived => self.challenge_due |= doubtful,
+            Phase::Open => self.receiver.ack_now |= doubtful,
+            Phase::Closed | Phase::Listen | Phase::SynSent => {}
         }
     }
 
@@ -291,7 +321,10 @@ impl Connection {
     /// (RFC 9293 section 3.10.5), once more for each segment that still comes.
     pub fn abort(&mut self) {
         if matches!(self.phase, Phase::SynReceived | Phase::Open) {
-            self.reset_due = Some(seq::wire(self.isn, self.sender.next));
+            self.reset_due = Some(Reset {
+                seq: seq::wire(self.isn, self.sender.next),
+                ack: Some((self.receiver.ack_number(), self.receiver.ts_recent())),
+            });
             self.aborted = true;
         }
         self.forget();
@@ -398,7 +431,10 @@ impl Connection {
         let segment = self.segment(number, flags, count, (true, true), now);
         Transmit {
             segment,
-            ecn: Codepoint::NotEct,
+            ecn: match self.ecn {
+                Ecn::Accurate => self.ack_codepoint(),
+                Ecn::Off | Ecn::Classic => Codepoint::NotEct,
+            },
             retransmission: false,
         }
     }
@@ -509,6 +545,28 @@ impl Connection {
         self.receiver.set_reading(true)
     }
 
+    /// Bytes in order that the application has not read.
+    pub fn unread(&self) -> u64 {
+        self.receiver.unread()
+    }
+
+    /// The application, which [`pause_reading`](Self::pause_reading) has told not to read by
+    /// itself, reads up to `most` bytes. Returns how many there were.
+    pub fn read(&mut self, most: u64, now: Time) -> u64 {
+        self.receiver.read(most, now)
+    }
+
+    /// Nagle's algorithm, from now on, in the place of [`Config::nagle`].
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.sender.set_nagle(nagle);
+    }
+
+    /// The send buffer holds so many bytes now, and this many at most, in the place of
+    /// [`Config::send_buffer`].
+    pub fn set_send_buffer(&mut self, start: u64, most: u64) {
+        self.sender.set_buffer(start, most);
+    }
+
     /// Connection state.
     pub fn state(&self) -> State {
         match self.phase {
@@ -559,6 +617,8 @@ impl Connection {
             rto: sender.rto(),
             pacing_rate: sender.paced().then(|| sender.pacing_rate()),
             in_flight: sender.in_flight(),
+            outstanding: sender.board.outstanding(),
+            retransmissions: sender.board.retransmissions(),
             sacked: sender.board.sacked(),
             lost: sender.board.lost(),
             acked_bytes: sender.acked_bytes(),

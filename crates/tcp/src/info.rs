@@ -58,6 +58,8 @@ pub struct Counters {
     pub dsacks: u64,
     /// ACKs that showed reordering.
     pub reordered: u64,
+    /// The most segments by which one was overtaken (`tcpi_reordering`, which is never below 3).
+    pub reorder_distance: u32,
 }
 
 /// What one end of a connection with AccECN has counted (RFC 9768 section 3.2).
@@ -100,6 +102,10 @@ pub struct Info {
     pub pacing_rate: Option<Rate>,
     /// Segments in the network.
     pub in_flight: u32,
+    /// Segments sent and not acknowledged (`tcpi_unacked`).
+    pub outstanding: u32,
+    /// Retransmissions of them in the network (`tcpi_retrans`).
+    pub retransmissions: u32,
     /// Segments known to have arrived out of order.
     pub sacked: u32,
     /// Segments believed lost and not yet acknowledged.

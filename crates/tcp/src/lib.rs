@@ -42,7 +42,9 @@ mod seq;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent, RtoRule, SlowStart, VegasConfig};
+pub use config::{
+    AccEcnRule, Algorithm, Config, DelayedAck, Ecn, Ns2Agent, RtoRule, SlowStart, VegasConfig,
+};
 pub use congestion::*;
 pub use connection::{Connection, Received, Transmit};
 pub use info::{CeCounts, Counters, Info, State};

@@ -27,6 +27,11 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// The range that begins first.
+    pub(crate) fn first(&self) -> Option<Range> {
+        self.ranges.front().copied()
+    }
+
     /// How much waits.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes

@@ -182,6 +182,12 @@ impl Receiver {
         self.ts_recent
     }
 
+    /// Whether a sequence number lies inside the window, and not at its left edge.
+    pub(crate) fn is_inside(&self, number: u32) -> bool {
+        let offset = seq::offset(self.isn, number, self.next);
+        offset > self.next && offset < self.edge
+    }
+
     /// Bytes delivered in order so far.
     pub(crate) fn delivered(&self) -> u64 {
         self.next
@@ -346,6 +352,42 @@ impl Receiver {
         read
     }
 
+    /// Bytes that the application has not read.
+    pub(crate) fn unread(&self) -> u64 {
+        self.held
+    }
+
+    /// The application reads up to `most` bytes. As Linux, an ACK that waits goes now if it covers
+    /// more than a full segment or the end of a write has been read, and one goes for the sake of
+    /// the window if that has doubled (`tcp_cleanup_rbuf`).
+    pub(crate) fn read(&mut self, most: u64, now: Time) -> u64 {
+        let read = most.min(self.held);
+        if read == 0 {
+            return 0;
+        }
+        self.held -= read;
+        self.window
+            .on_read(self.next - u64::from(self.closed) - self.held, now);
+        let write_read = self.held == 0
+            && match self.pushed {
+                Pushed::No => false,
+                Pushed::Once => !self.interactive,
+                Pushed::Twice => true,
+            };
+        let full = self.next - self.acked > u64::from(self.full);
+        if self.ack_at != Time::MAX && (full || write_read) {
+            self.ack_now = true;
+        }
+        let offered = self.edge.saturating_sub(self.next);
+        self.offered = false;
+        if 2 * offered <= self.window.most() {
+            let gaps = self.store.bytes();
+            let (window, _) = self.window.select(gaps, self.held, self.full);
+            self.ack_now |= window > 0 && window >= 2 * offered;
+        }
+        read
+    }
+
     /// A segment with data, a FIN, or an old sequence number. `ce`: the IP header was marked;
     /// `rtt`: this side's round trips, and the timeout, after which the peer counts as idle.
     pub(crate) fn on_segment(
@@ -441,6 +483,9 @@ impl Receiver {
         // Before the store is advanced: an ACK goes at once when a gap is filled in part or whole
         // (RFC 5681 section 4.2).
         let filled = !self.store.is_empty();
+        if filled {
+            self.note_overlap(end);
+        }
         let first = end.max(self.next);
         self.next = self.store.advance(first);
         let closed = !self.closed && self.fin_at.is_some_and(|fin| fin < self.next);
@@ -462,6 +507,16 @@ impl Receiver {
         }
         self.schedule_ack(filled, rtt.srtt(), now);
         Arrival { delivered, closed }
+    }
+
+    /// What has come in order up to `end` was there in part, beyond the gap: the first such part is
+    /// reported (RFC 2883 section 4.1, Linux `tcp_ofo_queue`).
+    fn note_overlap(&mut self, end: u64) {
+        if let Some((first, last)) = self.store.first()
+            && first < end
+        {
+            self.duplicate = Some((first, last.min(end)));
+        }
     }
 
     /// While the window grows, the peer hears of it at once. `gaps`: bytes that wait behind gaps.

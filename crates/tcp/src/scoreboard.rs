@@ -139,8 +139,9 @@ pub(crate) struct Outcome {
     pub(crate) retransmission_acked: bool,
     /// A never retransmitted segment below `frto_limit` arrived.
     pub(crate) original_delivered: bool,
-    /// A never retransmitted segment arrived after one sent later.
-    pub(crate) reordered: bool,
+    /// A never retransmitted segment arrived after one sent later: how many segments later, the
+    /// most of this ACK; zero for none.
+    pub(crate) reordered: u32,
     pub(crate) newest: Option<Newest>,
 }
 
@@ -335,7 +336,9 @@ impl Scoreboard {
             out.original_delivered |= record.end() <= out.frto_limit;
             // It was sent before one that has arrived already, and never again: the network has
             // changed their order.
-            out.reordered |= id + 1 < highest;
+            if id + 1 < highest {
+                out.reordered = out.reordered.max((highest - id) as u32);
+            }
         }
         let later = |sent: Time, end: u64| {
             record.sent > sent || (record.sent == sent && record.end() > end)

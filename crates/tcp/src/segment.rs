@@ -176,6 +176,16 @@ impl Segment {
         self.sack_count = blocks | ACCECN | order | option.count << FIELDS_AT;
     }
 
+    /// Puts an AccECN option in; false if it does not fit beside the SACK blocks.
+    pub fn with_accecn(&mut self, option: &AccEcnOption) -> bool {
+        let room = Self::accecn_room(self.sack_blocks().len());
+        let fits = room.is_some_and(|most| option.count <= most);
+        if fits {
+            self.set_accecn(option);
+        }
+        fits
+    }
+
     /// Bytes of the options of varying length: SACK and AccECN.
     pub fn varying_len(&self) -> u16 {
         let blocks = self.sack_count & BLOCKS;

@@ -130,6 +130,12 @@ pub(crate) struct Sender {
     send_buffer: u64,
     initial_window: u32,
     frto: bool,
+    /// End of the last segment that was shorter than a full one (Linux `snd_sml`), for Nagle.
+    short_end: u64,
+    /// Payload of a full segment beside the options of the next one, for Nagle.
+    full: u16,
+    /// A window that was not used for a timeout shrinks.
+    forgets: bool,
     writes: Writes,
     /// Marks that the peer tells of by counters (AccECN), once that is agreed on.
     pub(crate) marks: Option<Box<Counter>>,
@@ -147,6 +153,9 @@ impl Sender {
             frto: config.sack && config.frto,
             nagle: config.nagle,
             pacing: config.pacing,
+            short_end: 0,
+            full: 0,
+            forgets: config.slow_start_after_idle,
             min_rto: config.min_rto,
             initial_window: config.initial_window.max(1),
             send_buffer: config.send_buffer,
@@ -264,6 +273,17 @@ impl Sender {
     /// Whether the end of what was written waits for room in the buffer.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.written > self.buffered
+    }
+
+    /// Nagle's algorithm, from now on.
+    pub(crate) fn set_nagle(&mut self, nagle: bool) {
+        self.nagle = nagle;
+    }
+
+    /// The send buffer holds so many bytes now, and this many at most.
+    pub(crate) fn set_buffer(&mut self, start: u64, most: u64) {
+        self.send_buffer = most;
+        self.writes.set_room(start.min(most));
     }
 
     fn room(&self) -> u64 {
@@ -384,9 +404,10 @@ impl Sender {
             let worthwhile = open * 2 >= self.largest_window && self.board.is_empty();
             return (open > 0 && worthwhile).then_some(open.min(len) as u16);
         }
-        // Nagle (RFC 9293 section 3.7.4): a short segment waits while anything is unacknowledged.
-        // The last one before a FIN does not, as nothing will join it.
-        if self.nagle && len < full && !self.board.is_empty() && !self.fin_due() {
+        // Nagle (RFC 9293 section 3.7.4) as Minshall changed it and Linux has it
+        // (`tcp_minshall_check`): a short segment waits while another is unacknowledged. The last
+        // one before a FIN does not, as nothing will join it.
+        if self.nagle && len < full && self.una < self.short_end && !self.fin_due() {
             return None;
         }
         Some(len as u16)
@@ -430,6 +451,9 @@ impl Sender {
             self.timed.get_or_insert((self.next, now));
         }
         self.sent_new = true;
+        if self.nagle && len < self.full {
+            self.short_end = end;
+        }
         self.prr.sent += 1;
         self.data_segments += 1;
         self.charge(len, now);
@@ -442,7 +466,8 @@ impl Sender {
             offset,
             payload: len,
             fin,
-            push: write_ends || end == self.written,
+            // Not for a FIN alone (Linux `tcp_send_fin`).
+            push: write_ends || (len > 0 && end == self.written),
             retransmission: false,
             reduced: core::mem::take(&mut self.reduced),
         }
@@ -467,7 +492,7 @@ impl Sender {
             offset: record.start(),
             payload: record.payload(),
             fin: record.fin(),
-            push: record.end() >= self.written,
+            push: record.payload() > 0 && record.end() >= self.written,
             retransmission: true,
             reduced: false,
         }
@@ -493,7 +518,8 @@ impl Sender {
         let rto = self.rtt.rto();
         // RFC 2861: after a timeout without sending, the window says nothing of the path any
         // more. BBR keeps its model instead.
-        if self.data_segments > 0 && idle > rto && !self.control.controls_recovery() {
+        let stale = self.forgets && self.data_segments > 0 && idle > rto;
+        if stale && !self.control.controls_recovery() {
             let timeouts = idle.as_nanos() / rto.as_nanos().max(1);
             let timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
             self.control.on_idle_restart(timeouts, self.initial_window);
@@ -585,7 +611,8 @@ impl Sender {
             return;
         }
         self.usage.used = self.usage.used.max(outstanding);
-        if now - self.usage.since >= self.rtt.rto() && !self.control.controls_recovery() {
+        let stale = self.forgets && now - self.usage.since >= self.rtt.rto();
+        if stale && !self.control.controls_recovery() {
             if self.recovery.state == Recovery::Open && !self.has_unsent() {
                 let used = self.usage.used.max(self.initial_window);
                 self.control.on_application_limited(used);

@@ -3,6 +3,7 @@
 mod behaviour;
 mod gaps;
 mod limits;
+mod linux;
 mod loss;
 pub(crate) mod pair;
 mod robust;

@@ -3,7 +3,12 @@
 use super::{FIRST_BYTES, FIRST_CEP, RESERVED, unreflected};
 use crate::Codepoint;
 use crate::Time;
+use crate::config::AccEcnRule;
 use crate::segment::{AccEcnOption, Segment};
+
+/// Linux `ACK_COMP_THRESH`, in 64ths: more packets than these an ACK show that ACKs are thinned
+/// out.
+const THINNED: u32 = 4 << 6;
 
 /// Newly marked, by one ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,11 +41,17 @@ pub(crate) struct Counter {
     began: bool,
     saw_option: bool,
     ignores_options: bool,
+    /// Counters are read as Linux reads them.
+    is_linux: bool,
+    /// Packets that an ACK delivers on average, in 64ths (Linux `pkts_acked_ewma`).
+    delivered_average: u32,
 }
 
-impl Default for Counter {
-    fn default() -> Self {
+impl Counter {
+    pub(crate) fn new(rule: AccEcnRule) -> Self {
         Self {
+            is_linux: rule != AccEcnRule::Rfc9768,
+            delivered_average: 0,
             cep: FIRST_CEP,
             bytes: FIRST_BYTES,
             cep_at_option: FIRST_CEP,
@@ -54,9 +65,7 @@ impl Default for Counter {
             ignores_options: false,
         }
     }
-}
 
-impl Counter {
     /// Whether data may be sent as ECN-capable.
     pub(crate) fn is_capable(&self) -> bool {
         self.capable
@@ -126,9 +135,11 @@ impl Counter {
         mss: u16,
     ) -> Marked {
         // Otherwise an older ACK may have come late.
-        if !progress && ack.ts <= self.newest && self.began {
+        if !progress && ack.ts <= self.newest && (self.began || self.is_linux) {
+            self.of_handshake = false;
             return Marked::default();
         }
+        self.note_delivered(delivered);
         self.newest = self.newest.max(ack.ts);
         let bytes = self.read_option(ack);
         if core::mem::take(&mut self.of_handshake) {
@@ -158,6 +169,8 @@ impl Counter {
             Some(bytes) => unwrapped_by_bytes(delta, uncounted, bytes, mss),
             // The next option will tell.
             None if self.saw_option && !self.ignores_options => delta,
+            // ACKs are thinned out on the way: so many packets do not speak for marks.
+            None if self.is_linux && self.delivered_average > THINNED => delta,
             None => unwrapped(delta, delivered),
         };
         self.cep += u64::from(packets);
@@ -169,6 +182,17 @@ impl Counter {
         } else {
             Marked::default()
         }
+    }
+
+    /// Linux `__tcp_accecn_process`: an average with a weight of 1/64.
+    fn note_delivered(&mut self, delivered: u32) {
+        let sample = delivered << 6;
+        self.delivered_average = match (delivered, self.delivered_average) {
+            (0, average) => average,
+            (_, 0) => sample,
+            (_, average) => ((average << 6) - average + sample) >> 6,
+        }
+        .min(u32::from(u16::MAX));
     }
 
     /// Reads the option, if there is one. Returns how many bytes more are marked.

@@ -2,6 +2,7 @@
 
 use super::{FIRST_BYTES, FIRST_CEP, reflected};
 use crate::Codepoint;
+use crate::config::AccEcnRule;
 use crate::segment::{AccEcnOption, Segment};
 
 /// Room that data leaves for the longest option.
@@ -10,6 +11,8 @@ const LONGEST: u16 = AccEcnOption::len(3);
 /// unacknowledged data, and without.
 const PROMPT: u32 = 2;
 const PROMPT_OF_ACKS: u32 = 3;
+/// Linux `TCP_ACCECN_ACE_MAX_DELTA`.
+const PROMPT_OF_LINUX: u32 = 6;
 
 /// Indices of the byte counters, in order 0.
 const ECT0: usize = 0;
@@ -35,11 +38,22 @@ pub(crate) struct Reflector {
     /// An option goes with the next pure ACK, and with the next data, whether or not it has news:
     /// whether the path lets it through must be known (section 3.2.3.2.1).
     tries: [bool; 2],
+    rule: AccEcnRule,
+    /// The peer has sent an option: Linux sends one only then.
+    peer_sends: bool,
+    /// The fields that have changed since the last option end here (Linux `accecn_minlen`).
+    needed: u8,
+    /// What arrived last (Linux `prev_ecnfield`).
+    last: Codepoint,
+    /// The last option went with a report of a duplicate that begins here (Linux
+    /// `accecn_opt_sent_w_dsack`), or was it lost?
+    reported: Option<u32>,
+    gave_up: bool,
 }
 
 impl Reflector {
     /// The peer's SYN or SYN-ACK had this in its IP header.
-    pub(crate) fn new(handshake: Codepoint, is_client: bool) -> Self {
+    pub(crate) fn new(handshake: Codepoint, is_client: bool, rule: AccEcnRule) -> Self {
         let mut reflector = Self {
             cep: FIRST_CEP,
             bytes: FIRST_BYTES,
@@ -50,6 +64,12 @@ impl Reflector {
             handshake,
             tells_handshake: false,
             tries: [is_client; 2],
+            rule,
+            peer_sends: false,
+            needed: 0,
+            last: handshake,
+            reported: None,
+            gave_up: false,
         };
         if is_client {
             reflector.note_syn_ack(handshake);
@@ -69,6 +89,11 @@ impl Reflector {
     /// Another SYN has come.
     pub(crate) fn note_syn(&mut self, codepoint: Codepoint) {
         self.handshake = codepoint;
+    }
+
+    /// The peer has sent an option.
+    pub(crate) fn note_option(&mut self) {
+        self.peer_sends = true;
     }
 
     /// What the latest SYN or SYN-ACK had in its IP header.
@@ -115,6 +140,9 @@ impl Reflector {
                 self.ect1_last = counter == ECT1;
             }
         }
+        if self.rule != AccEcnRule::Rfc9768 {
+            return self.note_as_linux(codepoint, payload);
+        }
         let prompt = if unacknowledged {
             PROMPT
         } else {
@@ -123,8 +151,72 @@ impl Reflector {
         changed || (is_ce && self.untold >= prompt)
     }
 
+    /// Linux `tcp_ecn_received_counters`: acknowledges data at once whose mark is another than that
+    /// of the packet before, and much that is marked.
+    fn note_as_linux(&mut self, codepoint: Codepoint, payload: u16) -> bool {
+        let changed = core::mem::replace(&mut self.last, codepoint) != codepoint;
+        if payload == 0 {
+            return false;
+        }
+        let field = match codepoint {
+            Codepoint::NotEct => 0,
+            Codepoint::Ect1 => 1,
+            Codepoint::Ce => 2,
+            Codepoint::Ect0 => 3,
+        };
+        self.needed = self.needed.max(field);
+        changed || self.untold >= PROMPT_OF_LINUX
+    }
+
+    /// Whether each segment takes an option (Linux `tcp_established_options`).
+    fn always(&self) -> bool {
+        self.rule == AccEcnRule::Linux && self.peer_sends && !self.gave_up
+    }
+
+    /// Writes the option of Linux, which it puts on every segment (`tcp_options_fit_accecn`): as
+    /// many fields as fit, but none if those that have changed do not.
+    fn encode_as_linux(&mut self, segment: &mut Segment, fits: bool) {
+        let [first, ..] = *segment.sack_blocks() else {
+            self.reported = None;
+            return self.put_as_linux(segment, fits);
+        };
+        let before = first.start.wrapping_sub(segment.ack).cast_signed() < 0;
+        let report = before.then_some(first.start);
+        // What an option went with has come again: the path loses segments with options.
+        self.gave_up |= report.is_some() && report == self.reported;
+        self.reported = report.filter(|_| self.always());
+        self.put_as_linux(segment, fits);
+    }
+
+    fn put_as_linux(&mut self, segment: &mut Segment, fits: bool) {
+        if !fits || !self.always() {
+            return;
+        }
+        let blocks = segment.sack_blocks().len();
+        let mut kept = blocks;
+        let mut room = Segment::accecn_room(kept);
+        if room.is_none() && self.needed > 0 {
+            kept -= 1;
+            room = Segment::accecn_room(kept);
+        }
+        let Some(count) = room.filter(|&count| count >= self.needed) else {
+            return;
+        };
+        segment.sack_count = kept as u8;
+        let [ect0, ce, ect1] = self.bytes;
+        segment.set_accecn(&AccEcnOption {
+            ect1_first: true,
+            count,
+            fields: [ect1, ce, ect0].map(|bytes| bytes as u32 & AccEcnOption::MASK),
+        });
+        self.needed = 0;
+    }
+
     /// Bytes that the next segment of data must leave free for the option.
     pub(crate) fn reserve(&self) -> u16 {
+        if self.rule != AccEcnRule::Rfc9768 {
+            return if self.always() { LONGEST } else { 0 };
+        }
         if self.tries[1] || self.bytes != self.told {
             LONGEST
         } else {
@@ -144,6 +236,9 @@ impl Reflector {
         };
         segment.flags = segment.flags.with_ace(ace);
         self.untold = 0;
+        if self.rule != AccEcnRule::Rfc9768 {
+            return self.encode_as_linux(segment, fits);
+        }
         let tries = core::mem::take(&mut self.tries[usize::from(!is_pure)]);
         if !fits || !(tries || self.bytes != self.told) {
             return;
@@ -193,13 +288,13 @@ impl Reflector {
     }
 
     /// The option of a SYN-ACK: where the counters begin.
-    pub(crate) fn first_option() -> AccEcnOption {
+    pub(crate) fn first_option(rule: AccEcnRule) -> Option<AccEcnOption> {
         let [first, second, third] = FIRST_BYTES.map(|bytes| bytes as u32);
-        AccEcnOption {
-            ect1_first: false,
+        (rule != AccEcnRule::LinuxWithoutOption).then_some(AccEcnOption {
+            ect1_first: rule == AccEcnRule::Linux,
             count: 3,
             fields: [first, second, third],
-        }
+        })
     }
 
     fn note_told(&mut self, option: &AccEcnOption) {

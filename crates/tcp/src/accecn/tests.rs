@@ -5,6 +5,7 @@ mod wire;
 
 use super::count::Marked;
 use super::*;
+use crate::config::AccEcnRule;
 use crate::segment::Segment;
 use crate::{Span, Time};
 
@@ -92,7 +93,7 @@ fn a_server_reads_the_last_ack_as_the_table_says() {
             flags: Flags::ACK.with_ace(ace),
             ..Segment::default()
         };
-        let mut counter = Counter::default();
+        let mut counter = Counter::new(AccEcnRule::Rfc9768);
         assert_eq!(counter.read_last_ack(&ack), marked == 1, "{ace:03b}");
         assert_eq!(counter.read(&ack, false, 0, MSS), Marked::default());
         assert_eq!(
@@ -144,7 +145,7 @@ fn a_counter_of_three_bits_may_have_wrapped() {
         (0, 40, 35),
     ];
     for (ace, delivered, marked) in cases {
-        let mut counter = Counter::default();
+        let mut counter = Counter::new(AccEcnRule::Rfc9768);
         read(&mut counter, 1, 5, 1, None);
         assert_eq!(
             read(&mut counter, 2, ace, delivered, None),
@@ -159,15 +160,15 @@ fn a_counter_of_three_bits_may_have_wrapped() {
 #[test]
 fn the_option_resolves_what_the_counter_cannot() {
     for marked in [0, 8, 16] {
-        let mut counter = Counter::default();
+        let mut counter = Counter::new(AccEcnRule::Rfc9768);
         let bytes = Some(marked * u32::from(MSS));
         assert_eq!(read(&mut counter, 1, 5, 20, bytes), marked);
     }
     // Short segments: 1200 bytes cannot be fewer than two packets, and ten are possible.
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     assert_eq!(read(&mut counter, 1, 7, 20, Some(1200)), 2);
     // The bytes of packets that are counted do not count again: an ACK with the option was lost.
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     read(&mut counter, 1, 5, 1, Some(0));
     assert_eq!(read(&mut counter, 2, 7, 2, None), 2);
     assert_eq!(read(&mut counter, 3, 0, 1, Some(3000)), 1);
@@ -175,7 +176,7 @@ fn the_option_resolves_what_the_counter_cannot() {
     assert_eq!(read(&mut counter, 4, 0, 20, None), 0);
     assert_eq!(read(&mut counter, 5, 0, 1, Some(11_000)), 8);
     // 24 bits wrap, too: from 16 000 000 on by a million, over 16 777 216.
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     assert_eq!(read(&mut counter, 1, 5, 16_000, Some(16_000_000)), 16_000);
     assert_eq!(
         read(&mut counter, 2, 5, 1000, Some(17_000_000 - (1 << 24))),
@@ -185,7 +186,7 @@ fn the_option_resolves_what_the_counter_cannot() {
 
 #[test]
 fn an_older_ack_says_nothing() {
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     assert_eq!(read(&mut counter, 5, 7, 2, None), 2);
     // Sent before that one, when one packet was marked: not seven more.
     assert_eq!(read(&mut counter, 4, 6, 0, None), 0);
@@ -197,7 +198,7 @@ fn an_older_ack_says_nothing() {
 /// Section 3.2.2.4: the first counter after the handshake is never zero.
 #[test]
 fn a_zeroed_counter_ends_ecn() {
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     assert_eq!(read(&mut counter, 1, 0, 2, None), 0);
     assert!(!counter.is_capable());
     assert_eq!(
@@ -205,7 +206,7 @@ fn a_zeroed_counter_ends_ecn() {
         0,
         "no answer to what nobody counts"
     );
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     read(&mut counter, 1, 5, 1, None);
     assert_eq!(
         read(&mut counter, 2, 0, 3, None),
@@ -218,7 +219,7 @@ fn a_zeroed_counter_ends_ecn() {
 /// Section 3.2.3.2.4: fields of the first option that are zero have been zeroed.
 #[test]
 fn a_zeroed_option_is_ignored() {
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     let mut ack = Segment {
         flags: Flags::ACK,
         ..Segment::default()
@@ -237,13 +238,13 @@ fn a_zeroed_option_is_ignored() {
 /// Section 3.2.3.2.5: more marked bytes without more marked packets.
 #[test]
 fn counters_that_contradict_each_other_end_ecn() {
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     assert_eq!(read(&mut counter, 1, 6, 2, Some(1000)), 1);
     assert!(counter.is_capable());
     assert_eq!(read(&mut counter, 2, 6, 2, Some(2000)), 0);
     assert!(!counter.is_capable());
     // News of the packets may come before that of their bytes.
-    let mut counter = Counter::default();
+    let mut counter = Counter::new(AccEcnRule::Rfc9768);
     read(&mut counter, 1, 5, 2, Some(0));
     read(&mut counter, 2, 6, 2, None);
     read(&mut counter, 3, 6, 2, Some(1000));
@@ -254,7 +255,7 @@ fn counters_that_contradict_each_other_end_ecn() {
 /// at each third of ACKs.
 #[test]
 fn marks_make_a_receiver_acknowledge_at_once() {
-    let mut reflector = Reflector::new(Codepoint::NotEct, false);
+    let mut reflector = Reflector::new(Codepoint::NotEct, false, AccEcnRule::Rfc9768);
     let mut data = |codepoint, sent: bool| {
         let due = reflector.note(codepoint, MSS, true);
         if sent {
@@ -268,7 +269,7 @@ fn marks_make_a_receiver_acknowledge_at_once() {
     assert!(data(Codepoint::Ce, true));
     assert!(!data(Codepoint::Ect0, true));
     assert!(data(Codepoint::Ce, true));
-    let mut reflector = Reflector::new(Codepoint::NotEct, false);
+    let mut reflector = Reflector::new(Codepoint::NotEct, false, AccEcnRule::Rfc9768);
     let due: std::vec::Vec<bool> = (0..3)
         .map(|_| reflector.note(Codepoint::Ce, 0, false))
         .collect();
@@ -294,7 +295,7 @@ fn option(reflector: &mut Reflector, blocks: u8) -> (Option<(u8, std::vec::Vec<u
 /// that has news.
 #[test]
 fn the_option_has_what_has_changed() {
-    let mut it = Reflector::new(Codepoint::NotEct, false);
+    let mut it = Reflector::new(Codepoint::NotEct, false, AccEcnRule::Rfc9768);
     assert_eq!(option(&mut it, 0), (None, 0));
     it.note(Codepoint::Ect0, 1000, true);
     assert_eq!(option(&mut it, 0), (Some((172, std::vec![1001])), 0));
@@ -307,7 +308,7 @@ fn the_option_has_what_has_changed() {
     it.note(Codepoint::Ect1, 10, true);
     let all = std::vec![11, 500, 2001];
     assert_eq!(option(&mut it, 1), (Some((174, all)), 1));
-    let mut it = Reflector::new(Codepoint::NotEct, false);
+    let mut it = Reflector::new(Codepoint::NotEct, false, AccEcnRule::Rfc9768);
     it.note(Codepoint::Ect1, 1000, true);
     assert_eq!(option(&mut it, 0), (Some((174, std::vec![1001])), 0));
 }
@@ -315,7 +316,7 @@ fn the_option_has_what_has_changed() {
 /// Two SACK blocks go before the option, a third does not. What does not fit makes all of it wait.
 #[test]
 fn the_option_shares_its_room_with_sack() {
-    let mut it = Reflector::new(Codepoint::NotEct, false);
+    let mut it = Reflector::new(Codepoint::NotEct, false, AccEcnRule::Rfc9768);
     it.note(Codepoint::Ect0, 1000, true);
     assert_eq!(option(&mut it, 3), (Some((172, std::vec![1001])), 2));
     assert_eq!(option(&mut it, 3), (None, 3), "nothing new");

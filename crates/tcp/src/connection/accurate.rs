@@ -1,9 +1,9 @@
 //! What AccECN (RFC 9768) does to an open connection. Its counters are in `accecn`.
 
-use super::{Connection, Received};
+use super::{Connection, Phase, Received};
 use crate::Codepoint;
 use crate::Time;
-use crate::config::Algorithm;
+use crate::config::{AccEcnRule, Algorithm};
 use crate::info::CeCounts;
 use crate::segment::{Flags, Segment};
 use crate::sender::Outgoing;
@@ -21,6 +21,7 @@ impl Connection {
         now: Time,
         received: &mut Received,
     ) {
+        self.note_option(segment);
         self.sender.note_ace(segment.flags.ace());
         // To the rest it is an ACK with an echo, so that none is taken for a plain one.
         let read = Segment {
@@ -51,6 +52,28 @@ impl Connection {
         }
     }
 
+    /// The peer sends options, if this segment has one.
+    pub(super) fn note_option(&mut self, segment: &Segment) {
+        if let Some(reflector) = &mut self.accurate
+            && segment.accecn().is_some()
+        {
+            reflector.note_option();
+        }
+    }
+
+    /// The ECN field of an ACK without data.
+    #[inline(never)]
+    pub(super) fn ack_codepoint(&self) -> Codepoint {
+        let capable = self.config.accecn != AccEcnRule::Rfc9768
+            && self.phase == Phase::Open
+            && self.sender.is_ecn_capable();
+        match self.config.algorithm {
+            _ if !capable => Codepoint::NotEct,
+            Algorithm::Prague => Codepoint::Ect1,
+            _ => Codepoint::Ect0,
+        }
+    }
+
     /// Data leaves room for the option that is due.
     pub(super) fn leave_room(&mut self) {
         let reserve = self
@@ -75,7 +98,10 @@ impl Connection {
     /// ECT(1) of a control for L4S (RFC 9331 section 4.1). As Linux, what is sent again is capable
     /// too.
     pub(super) fn accurate_codepoint(&self, outgoing: &Outgoing) -> Codepoint {
-        if outgoing.payload == 0 || !self.sender.is_ecn_capable() {
+        if outgoing.payload == 0 {
+            return self.ack_codepoint();
+        }
+        if !self.sender.is_ecn_capable() {
             return Codepoint::NotEct;
         }
         match self.config.algorithm {

@@ -2,7 +2,7 @@
 //! Source: RFC 9293 sections 3.5 and 3.10.7, RFC 6298 section 5.7, RFC 5681 section 3.1 (lost SYN),
 //! RFC 3168 section 6.1.1 and RFC 9768 section 3.1 (ECN).
 
-use super::{Connection, Phase, Received, Transmit};
+use super::{Connection, Phase, Received, Reset, Transmit};
 use crate::Codepoint;
 use crate::Time;
 use crate::accecn::{self, Counter, Reflector};
@@ -36,8 +36,9 @@ impl Connection {
     /// AccECN begins, if it is agreed on; `ecn`: of the peer's SYN or SYN-ACK.
     fn begin_accurate(&mut self, ecn: Codepoint, is_client: bool) {
         if self.ecn == Ecn::Accurate {
-            self.accurate = Some(Box::new(Reflector::new(ecn, is_client)));
-            self.sender.marks = Some(Box::new(Counter::default()));
+            let rule = self.config.accecn;
+            self.accurate = Some(Box::new(Reflector::new(ecn, is_client, rule)));
+            self.sender.marks = Some(Box::new(Counter::new(rule)));
             self.receiver.echo_counts();
             self.leave_room();
         } else {
@@ -92,6 +93,7 @@ impl Connection {
         self.receiver.ack_now = true;
         self.syn_ack_first = self.config.ns2.is_none();
         self.begin_accurate(ecn, true);
+        self.note_option(segment);
         self.establish(segment, now, received);
         self.sender.read_syn_ack(segment, now);
     }
@@ -115,9 +117,25 @@ impl Connection {
         received.established = true;
     }
 
+    fn send_reset(&mut self, reset: &Reset, now: Time) -> Transmit {
+        let mut sent = self.plain(reset.seq, Flags::RST, now);
+        if let Some((ack, echo)) = reset.ack {
+            sent.segment.flags = Flags::RST.with(Flags::ACK);
+            sent.segment.ack = ack;
+            if self.config.timestamps {
+                sent.segment.ts_echo = echo;
+            }
+        }
+        sent
+    }
+
     pub(super) fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(number) = self.reset_due.take() {
-            return Some(self.plain(number, Flags::RST, now));
+        if let Some(reset) = self.reset_due.take() {
+            return Some(self.send_reset(&reset, now));
+        }
+        if core::mem::take(&mut self.challenge_due) {
+            let number = self.isn.wrapping_add(1);
+            return Some(self.plain(number, Flags::ACK, now));
         }
         if !core::mem::take(&mut self.syn_due) {
             return None;
@@ -128,7 +146,9 @@ impl Connection {
         } else {
             accecn::setup(self.syn_ecn())
         };
-        let backoff = 1_u64 << self.syn_count.min(16);
+        // The tries that wait as long as the first (Linux `tcp_retransmit_timer`).
+        let linear = if answers { 0 } else { self.config.linear_syns };
+        let backoff = 1_u64 << self.syn_count.saturating_sub(linear).min(16);
         let wait = (self.config.initial_rto * backoff).min(self.config.max_rto);
         self.syn_at = now + wait;
         self.syn_sent = now;
@@ -139,7 +159,9 @@ impl Connection {
             sent.segment.ts_echo = Time::ZERO;
         } else if self.ecn == Ecn::Accurate && self.syn_count == 1 {
             // One that is sent again may have been lost for the option (RFC 9768 3.2.3.2.2).
-            sent.segment.set_accecn(&Reflector::first_option());
+            if let Some(option) = Reflector::first_option(self.config.accecn) {
+                sent.segment.set_accecn(&option);
+            }
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         sent.segment.window = sent.segment.window.min(u32::from(u16::MAX));

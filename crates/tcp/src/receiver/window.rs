@@ -106,6 +106,11 @@ impl Window {
         self.earned
     }
 
+    /// The most that may be offered (`window_clamp`).
+    pub(super) fn most(&self) -> u64 {
+        self.clamp
+    }
+
     /// A round trip as the receiver sees it; zero before the first.
     pub(super) fn rtt(&self) -> Span {
         self.rtt

@@ -19,6 +19,10 @@ fn stamped(echo: Time, now: Time) -> Span {
 /// What the connection learns from an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
+    /// It acknowledges what was never sent, or so long ago that it cannot be an ACK of this
+    /// connection's that came late: the segment is not to be used, and an ACK answers it (RFC 5961
+    /// section 5.2, Linux `tcp_ack`).
+    pub(crate) unacceptable: bool,
     pub(crate) bytes: u64,
     pub(crate) rtt: Option<Span>,
 }
@@ -48,13 +52,14 @@ impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         let ack = seq::offset(isn, segment.ack, self.una);
-        // RFC 9293 section 3.10.7.4 answers an ACK of what was never sent; here it is only
-        // ignored.
-        if ack > self.next {
-            return Acked::default();
-        }
-        if self.ns2.is_some() {
+        if self.ns2.is_some() && ack <= self.next {
             return self.ns2_ack(ack, segment.ts_echo, now);
+        }
+        if ack > self.next || (ack < self.una && self.is_too_old(ack)) {
+            return Acked {
+                unacceptable: self.ns2.is_none(),
+                ..Acked::default()
+            };
         }
         let plain = !segment.flags.has(Flags::ECE) && segment.sack_count == 0;
         if plain && let Some(acked) = self.on_plain_ack(ack, segment, now) {
@@ -114,6 +119,11 @@ impl Sender {
         self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, prior_head)
     }
 
+    #[inline(never)]
+    fn is_too_old(&self, ack: u64) -> bool {
+        ack < self.una - self.largest_window.min(self.una - 1)
+    }
+
     /// The ACK of which nothing has to be asked (what Van Jacobson's header prediction finds): it
     /// acknowledges in order what was sent once while nothing is amiss, or nothing at all at an end
     /// that only receives. What it does is what [`on_ack`](Self::on_ack) does then.
@@ -166,9 +176,10 @@ impl Sender {
         facts.delivered = out.delivered;
         // Once seen, reordering is believed for the life of the connection, as in Linux
         // (`reord_seen`).
-        self.recovery.reordering |= out.reordered;
-        if out.reordered {
+        if out.reordered > 0 {
+            self.recovery.reordering = true;
             self.counters.reordered += 1;
+            self.counters.reorder_distance = self.counters.reorder_distance.max(out.reordered);
         }
         let (sample, newest_rtt) = self.measure(facts, out);
         let min_rtt = self.rtt.min().unwrap_or(Span::ZERO);
@@ -214,6 +225,7 @@ impl Sender {
             self.fill_buffer();
         }
         Acked {
+            unacceptable: false,
             bytes: self.una - prior_una,
             rtt: sample,
         }
@@ -229,13 +241,17 @@ impl Sender {
             || self.board.sacked() > 0
     }
 
-    /// Returns whether the window's right edge moved. It never moves back.
+    /// Returns whether the window's right edge moved forward. It moves back only with an ACK of
+    /// something new (Linux `tcp_may_update_window`).
     fn update_window(&mut self, ack: u64, window: u32, stale: bool) -> bool {
         let window = u64::from(window);
         let edge = ack + window;
-        // A receiver must not shrink its window (RFC 9293 section 3.8.6); an older ACK that comes
-        // late looks as if it did.
         if stale || edge <= self.window_end {
+            // A receiver should not shrink its window (RFC 9293 section 3.8.6.2.1), and does so
+            // nevertheless; an older ACK that comes late looks as if it did.
+            if ack > self.una {
+                self.window_end = edge.max(self.next);
+            }
             return false;
         }
         self.window_end = edge;

@@ -57,6 +57,7 @@ impl Sender {
             self.rtt.observe_min(rtt, now);
         }
         Acked {
+            unacceptable: false,
             bytes: self.una - prior,
             rtt,
         }

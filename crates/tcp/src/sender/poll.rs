@@ -23,6 +23,9 @@ impl Sender {
             }
             return sent;
         }
+        if self.nagle {
+            self.full = self.mss.min(room);
+        }
         let mut sent = self.next_segment(room, now);
         if sent.is_none() && core::mem::take(&mut self.fin_waits) {
             sent = self.next_of_any(room, now);

@@ -71,6 +71,11 @@ pub(super) struct Writes {
 }
 
 impl Writes {
+    /// The buffer holds so much, however small the window.
+    pub(super) fn set_room(&mut self, room: u64) {
+        self.room = room;
+    }
+
     /// The app writes what it may. Returns the end of what the buffer holds then, and the SND.UNA,
     /// spared bytes included, at which to ask again; zero if it holds all that was asked.
     pub(super) fn fill(&mut self, demand: &Demand) -> (u64, u64) {
@@ -83,7 +88,8 @@ impl Writes {
         if segments > self.made_for && !fits {
             self.made_for = segments;
             let memory = segments * ((mss + HEADERS).next_power_of_two() + SK_BUFF);
-            self.room = (memory * mss / (mss + OVERHEAD)).min(demand.most);
+            let grown = memory * mss / (mss + OVERHEAD);
+            self.room = grown.max(self.room).min(demand.most);
         }
         let room = self.room + demand.spared;
         if demand.written <= demand.una + room {

@@ -2,8 +2,8 @@
 
 use super::pair::{A, B, Fate, Pair};
 use crate::{
-    Algorithm, Codepoint, Config, Connection, DelayedAck, Ecn, Flags, RtoRule, SackBlock, Segment,
-    SlowStart, Span, Time, VegasConfig,
+    AccEcnRule, Algorithm, Codepoint, Config, Connection, DelayedAck, Ecn, Flags, RtoRule,
+    SackBlock, Segment, SlowStart, Span, Time, VegasConfig,
 };
 use proptest::prelude::*;
 use std::boxed::Box;
@@ -33,7 +33,13 @@ prop_compose! {
         timestamps in any::<bool>(),
         delayed in any::<bool>(),
         nagle in any::<bool>(),
-        ecn in prop::sample::select(std::vec![Ecn::Off, Ecn::Classic, Ecn::Accurate]),
+        (ecn, accecn) in prop::sample::select(std::vec![
+            (Ecn::Off, AccEcnRule::Rfc9768),
+            (Ecn::Classic, AccEcnRule::Rfc9768),
+            (Ecn::Accurate, AccEcnRule::Rfc9768),
+            (Ecn::Accurate, AccEcnRule::Linux),
+            (Ecn::Accurate, AccEcnRule::LinuxWithoutOption),
+        ]),
         pacing in any::<bool>(),
         linux_rto in any::<bool>(),
         timed_segment in any::<bool>(),
@@ -61,6 +67,8 @@ prop_compose! {
             },
             nagle,
             ecn,
+            accecn,
+            slow_start_after_idle: !pacing,
             pacing,
             rto_rule: if linux_rto { RtoRule::Linux } else { RtoRule::Rfc6298 },
             timed_segment,
