@@ -17,6 +17,7 @@ mod kernel;
 mod merge;
 mod out;
 mod overrides;
+mod packetdrill;
 mod pcap;
 mod progress;
 mod python;
@@ -70,6 +71,7 @@ enum Command {
     Advise(advise::AdviseArgs),
     Evaluate(evaluate::EvaluateArgs),
     Hunt(hunt::HuntArgs),
+    Packetdrill(packetdrill::PacketdrillArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<gateway::BridgeArgs>),
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Command::Advise(args) => advise::advise(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Hunt(args) => hunt::hunt(&args),
+        Command::Packetdrill(args) => packetdrill::packetdrill(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => gateway::bridge(&args),

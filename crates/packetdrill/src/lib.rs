@@ -1,0 +1,27 @@
+//! Scripts of packetdrill against the TCP of the simulator, in virtual time.
+//!
+//! A script ([`Script::read`]) says which packets arrive at a host, which calls a program makes
+//! there, and which packets the host must send when. [`Script::run`] plays it on
+//! [`sojourn_tcp::Connection`], and its [`Outcome`] says whether our TCP did so, and if not, what
+//! stood in the way: our TCP itself, something that it does not have, or the socket interface,
+//! which is not TCP's.
+//!
+//! Linux keeps such scripts in `tools/testing/selftests/net/packetdrill`; none is here.
+#![forbid(unsafe_code)]
+
+mod assertion;
+mod calls;
+mod host;
+mod info;
+mod lex;
+mod matching;
+mod parse;
+mod run;
+mod script;
+mod settings;
+mod verdict;
+mod wire;
+
+pub use lex::Problem;
+pub use script::{Arg, Call, Event, Options, Packet, Script, TcpOption, What, When, flag};
+pub use verdict::{Outcome, Verdict};
