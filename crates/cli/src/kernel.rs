@@ -5,11 +5,11 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use sojourn_gateway::stop_on_signal;
 use sojourn_kernel::{
-    Job, KernelError, Machine, Output, Roles, Store, Tick, Variant, Version, Wanted,
+    Job, KernelError, Machine, Module, Output, Roles, Store, Tick, Variant, Version, Wanted,
 };
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Where the hidden subcommands below stand.
@@ -28,6 +28,8 @@ const ROLES: Roles = Roles {
 #[command(after_help = "Examples:
   sojourn kernel build                          once, about 3 minutes on two cores
   sojourn kernel build --version 7.3 --hz 250   a newer one, with the tick of Debian's own
+  sojourn kernel build --module target/module/dkms
+                                                our queues in the kernel, after `make module`
   sojourn kernel list
   sojourn kernel exec 'date; sleep 3600; date'  an hour in a moment")]
 pub(crate) struct KernelArgs {
@@ -47,6 +49,13 @@ enum Command {
         #[arg(long, default_value = "1000", value_parser = Tick::named)]
         hz: Tick,
 
+        /// With our queues compiled in: the folder that `make module` makes, target/module/dkms
+        ///
+        /// It is another kernel, beside that without them. `run --queues module` takes the one
+        /// that was built last.
+        #[arg(long, value_name = "DIR")]
+        module: Option<PathBuf>,
+
         /// Build it anew, also when it is there
         #[arg(long)]
         again: bool,
@@ -65,6 +74,10 @@ enum Command {
         /// How often its timer ticks
         #[arg(long, default_value = "1000", value_parser = Tick::named)]
         hz: Tick,
+
+        /// The one with our queues compiled in
+        #[arg(long)]
+        module: bool,
 
         /// Seed of all chance in the guest
         #[arg(long, value_name = "N", default_value_t = 1)]
@@ -117,6 +130,7 @@ impl KernelChoice {
         Wanted {
             version: self.kernel_version,
             tick: self.hz.unwrap_or_default(),
+            module: false,
         }
     }
 
@@ -131,14 +145,28 @@ impl KernelChoice {
 
 pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
     match args.command {
-        Command::Build { version, hz, again } => build(Variant { version, tick: hz }, again),
+        Command::Build {
+            version,
+            hz,
+            module,
+            again,
+        } => build(Variant { version, tick: hz }, module.as_deref(), again),
         Command::List => list(),
         Command::Exec {
             version,
             hz,
+            module,
             seed,
             command,
-        } => exec(Wanted { version, tick: hz }, seed, &command),
+        } => {
+            let tick = hz;
+            let wanted = Wanted {
+                version,
+                tick,
+                module,
+            };
+            exec(wanted, seed, &command)
+        }
         Command::Guard { kernel, line } => {
             sojourn_kernel::guard(&ROLES, &kernel, &line)?;
             Ok(0)
@@ -157,10 +185,13 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
     }
 }
 
-fn build(kernel: Variant, again: bool) -> anyhow::Result<u8> {
+fn build(kernel: Variant, module: Option<&Path>, again: bool) -> anyhow::Result<u8> {
     let store = Store::of_user()?;
     let mut say = |step: &str| eprintln!("sojourn: {step}");
-    match sojourn_kernel::build(&store, kernel, again, &mut say) {
+    let module = module.map(Module::read).transpose();
+    let built = module
+        .and_then(|module| sojourn_kernel::build(&store, kernel, module.as_ref(), again, &mut say));
+    match built {
         Ok(image) => {
             print(&format!("{}\n", image.path.display()))?;
             Ok(0)
@@ -182,6 +213,13 @@ fn list() -> anyhow::Result<u8> {
         };
         let Variant { version, tick } = kernel;
         let _ = writeln!(text, "{version:<4} {tick:>4} Hz  {what}");
+        let with_module = Wanted {
+            module: true,
+            ..Wanted::from(kernel)
+        };
+        if let Ok(image) = store.find(with_module) {
+            let _ = writeln!(text, "{:<12} {}", "  + module", image.path.display());
+        }
     }
     for path in store.outdated()? {
         let _ = writeln!(

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::KernelError;
+use crate::module::{self, Module};
 use crate::recipe::{ADDED, Edit, Variant, edits};
 use crate::store::{Image, Store, release};
 
@@ -46,18 +47,19 @@ const LIBC: [&str; 3] = [
     "/usr/lib/libc.a",
 ];
 
-/// Builds a kernel, unless it is there or `again` is set. `say` is told each step,
-/// as a sentence without full stop.
+/// Builds a kernel, with a module's queues compiled in if there is one, unless it is there or
+/// `again` is set. `say` is told each step, as a sentence without full stop.
 ///
 /// # Errors
 /// When tools or room are missing, or a step fails: the message says which and what to do.
 pub fn build(
     store: &Store,
     kernel: Variant,
+    module: Option<&Module>,
     again: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, KernelError> {
-    build_from(Path::new(SOURCES), store, kernel, again, say)
+    build_from(Path::new(SOURCES), store, kernel, module, again, say)
 }
 
 /// The same with the folder in which installed sources are.
@@ -65,6 +67,7 @@ fn build_from(
     sources: &Path,
     store: &Store,
     kernel: Variant,
+    module: Option<&Module>,
     again: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, KernelError> {
@@ -73,8 +76,19 @@ fn build_from(
         store.dir().display()
     )))?;
     let _lock = lock(store, kernel, say)?;
+    let place = module.map_or_else(
+        || store.place(kernel),
+        |module| store.place_with(kernel, module),
+    );
+    let image = Image {
+        kernel,
+        path: place.clone(),
+    };
     // Whoever held the lock may have built it.
-    if let (false, Ok(image)) = (again, store.find(kernel)) {
+    if !again && place.is_file() {
+        if module.is_some() {
+            now_newest(&place)?;
+        }
         return Ok(image);
     }
     check_tools()?;
@@ -87,15 +101,23 @@ fn build_from(
     check_room(store.dir())?;
     let result = Building {
         kernel,
+        module,
         sources,
         dir: &dir,
         say,
     }
-    .run(&store.place(kernel));
+    .run(&place);
     // A failed build's output is quoted in its error; nothing else is of use.
     remove(&dir)?;
     result?;
-    store.find(kernel)
+    Ok(image)
+}
+
+/// Of kernels with a module the newest is the one that runs.
+fn now_newest(place: &Path) -> Result<(), KernelError> {
+    // Read only: it may be running.
+    let dated = File::open(place).and_then(|file| file.set_modified(std::time::SystemTime::now()));
+    dated.map_err(KernelError::io(format!("date {}", place.display())))
 }
 
 /// Held while a kernel is built.
@@ -185,6 +207,7 @@ fn check_room(dir: &Path) -> Result<(), KernelError> {
 /// A build under way.
 struct Building<'a> {
     kernel: Variant,
+    module: Option<&'a Module>,
     sources: &'a Path,
     dir: &'a Path,
     say: &'a mut dyn FnMut(&str),
@@ -199,7 +222,11 @@ impl Building<'_> {
         tar.arg("-xJf").arg(&archive);
         self.step("unpack the source", &mut tar)?;
         let tree = self.dir.join(self.kernel.version.package());
-        for edit in edits(self.kernel) {
+        if let Some(module) = self.module {
+            module.put(&tree)?;
+        }
+        let of_module = self.module.map(|_| module::EDIT);
+        for edit in edits(self.kernel).into_iter().chain(of_module) {
             change(&tree, &edit).map_err(|error| KernelError::Step {
                 step: "change the source",
                 reason: format!("{}: {error}", edit.file),

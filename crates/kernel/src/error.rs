@@ -20,15 +20,29 @@ pub enum KernelError {
     /// No kernel there.
     #[error(
         "there is no {wanted} in {}: `{}` builds one (about 3 minutes on two cores, no root \
-         needed)",
+         needed){}",
         dir.display(),
-        wanted.command()
+        wanted.command(),
+        wanted.before_it()
     )]
     NotBuilt {
         /// What was asked for.
         wanted: Wanted,
         /// Where it was looked for.
         dir: PathBuf,
+    },
+    /// No module there.
+    #[error(
+        "cannot read {}: {source}; `make module` in the project's source makes the module's folder, \
+         {}",
+        file.display(),
+        crate::module::USUAL
+    )]
+    NoModule {
+        /// What was looked for.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
     },
     /// Programs or files that a build takes are missing.
     #[error(

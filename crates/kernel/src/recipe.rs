@@ -13,6 +13,8 @@ use std::hash::Hasher as _;
 
 pub(crate) use edits::{ADDED, Edit, edits};
 
+use crate::module::USUAL;
+
 /// A series of kernels that can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
@@ -183,7 +185,7 @@ impl Variant {
     /// A number that changes with everything below, in 8 hexadecimal digits: kernels made by
     /// another recipe are not taken for this one's.
     pub fn recipe(self) -> String {
-        let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+        let mut hash = Fnv::default();
         hash.write(self.version.name().as_bytes());
         hash.write(self.version.config().as_bytes());
         for edit in edits(self) {
@@ -195,7 +197,7 @@ impl Variant {
             hash.write(file.as_bytes());
             hash.write(text.as_bytes());
         }
-        format!("{:08x}", (hash.0 >> 32) ^ (hash.0 & 0xffff_ffff))
+        hash.digits()
     }
 }
 
@@ -206,6 +208,8 @@ pub struct Wanted {
     pub version: Option<Version>,
     /// Its tick.
     pub tick: Tick,
+    /// Whether our queues are compiled into it.
+    pub module: bool,
 }
 
 impl Wanted {
@@ -224,7 +228,19 @@ impl Wanted {
         if self.tick != Tick::default() {
             let _ = write!(command, " --hz {}", self.tick);
         }
+        if self.module {
+            let _ = write!(command, " --module {USUAL}");
+        }
         command
+    }
+
+    /// What has to be done before that command, as the end of a sentence.
+    pub(crate) const fn before_it(self) -> &'static str {
+        if self.module {
+            "; before it, `make module` in the project's source makes that folder"
+        } else {
+            ""
+        }
     }
 }
 
@@ -233,6 +249,7 @@ impl From<Variant> for Wanted {
         Self {
             version: Some(kernel.version),
             tick: kernel.tick,
+            module: false,
         }
     }
 }
@@ -244,10 +261,13 @@ impl fmt::Display for Wanted {
         if let Some(version) = self.version {
             write!(f, " {version}")?;
         }
-        if self.tick == Tick::default() {
-            return Ok(());
+        if self.tick != Tick::default() {
+            write!(f, " with {} Hz", self.tick)?;
         }
-        write!(f, " with {} Hz", self.tick)
+        if self.module {
+            f.write_str(" with our queues in it")?;
+        }
+        Ok(())
     }
 }
 
@@ -263,7 +283,20 @@ impl fmt::Display for Variant {
 }
 
 /// FNV-1a with 64 bits: the same on every machine and in every version of Rust.
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// Half of its bits, as 8 hexadecimal digits.
+    pub(crate) fn digits(&self) -> String {
+        format!("{:08x}", (self.0 >> 32) ^ (self.0 & 0xffff_ffff))
+    }
+}
 
 impl std::hash::Hasher for Fnv {
     fn finish(&self) -> u64 {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::KernelError;
+use crate::module::Module;
 use crate::recipe::{Variant, Wanted};
 
 /// The folder of the kernels.
@@ -59,6 +60,40 @@ impl Store {
         self.dir.join(format!("linux-{kernel}-{}", kernel.recipe()))
     }
 
+    /// Where it stands with the module compiled in.
+    pub fn place_with(&self, kernel: Variant, module: &Module) -> PathBuf {
+        let start = self.start_with_module(kernel);
+        self.dir.join(start + &module.number())
+    }
+
+    /// How the name of a kernel with the module begins; the module's number follows.
+    fn start_with_module(&self, kernel: Variant) -> String {
+        format!("linux-{kernel}-{}-module-", kernel.recipe())
+    }
+
+    /// The kernel with the module that was built, or asked for again, last.
+    fn newest_with_module(&self, kernel: Variant) -> Option<PathBuf> {
+        let start = self.start_with_module(kernel);
+        let entries = fs::read_dir(&self.dir).ok()?.filter_map(Result::ok);
+        let named = entries.filter(|entry| {
+            let name = entry.file_name();
+            name.to_str().is_some_and(|name| name.starts_with(&start))
+        });
+        let dated = named.filter_map(|entry| {
+            let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((about.modified().ok()?, entry.path()))
+        });
+        dated.max().map(|(_, path)| path)
+    }
+
+    /// Where one that is wanted would be.
+    fn candidate(&self, kernel: Variant, with_module: bool) -> Option<PathBuf> {
+        if with_module {
+            return self.newest_with_module(kernel);
+        }
+        Some(self.place(kernel)).filter(|path| path.is_file())
+    }
+
     /// The first of the kernels that are wanted.
     ///
     /// # Errors
@@ -67,18 +102,17 @@ impl Store {
         let wanted = wanted.into();
         Variant::all()
             .filter(|&kernel| wanted.includes(kernel))
-            .map(|kernel| Image {
-                kernel,
-                path: self.place(kernel),
+            .find_map(|kernel| {
+                let path = self.candidate(kernel, wanted.module)?;
+                Some(Image { kernel, path })
             })
-            .find(|image| image.path.is_file())
             .ok_or(KernelError::NotBuilt {
                 wanted,
                 dir: self.dir.clone(),
             })
     }
 
-    /// Kernels of versions or recipes that this program does not know any more.
+    /// Kernels of versions, recipes or modules that this program does not take any more.
     ///
     /// # Errors
     /// When the folder is there and cannot be read.
@@ -87,7 +121,11 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let current: Vec<_> = Variant::all().map(|kernel| self.place(kernel)).collect();
+        let of = |kernel| {
+            let with_module = self.newest_with_module(kernel);
+            std::iter::once(self.place(kernel)).chain(with_module)
+        };
+        let current: Vec<_> = Variant::all().flat_map(of).collect();
         let mut outdated = Vec::new();
         for entry in entries {
             let path = entry?.path();
@@ -131,7 +169,52 @@ mod tests {
     use crate::recipe::{Tick, Version};
 
     const fn wanted(version: Option<Version>, tick: Tick) -> Wanted {
-        Wanted { version, tick }
+        Wanted {
+            version,
+            tick,
+            module: false,
+        }
+    }
+
+    #[test]
+    fn of_kernels_with_a_module_the_last_is_taken_and_the_plain_one_never() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::at(dir.path());
+        let kernel = Variant {
+            version: Version::V6_1,
+            tick: Tick::Hz1000,
+        };
+        let with_module = Wanted {
+            module: true,
+            ..Wanted::default()
+        };
+        fs::write(store.place(kernel), "").unwrap();
+        let said = store.find(with_module).unwrap_err().to_string();
+        let folder = dir.path().display();
+        let start = format!(
+            "there is no guest kernel with our queues in it in {folder}: `sojourn kernel build \
+             --module target/module/dkms` builds one"
+        );
+        assert!(
+            said.starts_with(&start) && said.contains("`make module`"),
+            "{said}"
+        );
+        let start = store.start_with_module(kernel);
+        let [old, new] =
+            ["00000001", "00000000"].map(|number| dir.path().join(format!("{start}{number}")));
+        for path in [&old, &new] {
+            fs::write(path, "").unwrap();
+        }
+        let date = |path: &Path, seconds| {
+            let file = fs::File::options().write(true).open(path).unwrap();
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            file.set_modified(time).unwrap();
+        };
+        date(&old, 1000);
+        date(&new, 2000);
+        assert_eq!(store.find(with_module).unwrap().path, new);
+        assert_eq!(store.find(kernel).unwrap().path, store.place(kernel));
+        assert_eq!(store.outdated().unwrap(), [old]);
     }
 
     #[test]

@@ -142,7 +142,15 @@ fn build_as_told(told: &str) {
     };
     let mut say = |text: &str| println!("said: {text}");
     let fake = Path::new(told[2]);
-    build_from(&fake.join("src"), &store(fake), kernel, false, &mut say).unwrap();
+    build_from(
+        &fake.join("src"),
+        &store(fake),
+        kernel,
+        None,
+        false,
+        &mut say,
+    )
+    .unwrap();
 }
 
 #[test]
