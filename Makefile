@@ -31,7 +31,7 @@ help:
 	@echo 'make fresh   those packages tried on a fresh Debian 12, as root'
 	@echo 'make static  both programs for any Linux, no libraries, target/package/sojourn-*.tar.gz'
 	@echo 'make module  the queues as a module of Linux for installed headers, target/module/*.ko'
-	@echo 'make module-test  that module in Debian 12 under QEMU (about 10 min)'
+	@echo 'make module-test  that module in Debian 12 under QEMU, and in guests (about 15 min)'
 	@echo 'make lint    format and lints only'
 	@echo 'make figures what documents show of runs and of the code, made anew; says what drifted'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
@@ -64,7 +64,11 @@ module:
 
 module-test: module
 	@scripts/setup module-test
+	@scripts/setup test
 	@contrib/module/test
+	$(CARGO) test --quiet --workspace --locked --no-run --test kernel_module
+	$(DEBUG)/sojourn kernel build --module $${CARGO_TARGET_DIR:-target}/module/dkms
+	$(CARGO) test --quiet --workspace --locked --test kernel_module
 
 # By a profile of its own: to optimise while linking takes longer than the demo.
 demo:

@@ -146,7 +146,7 @@ fn held(
         });
     }
     let name = dir.join(STUDY).display().to_string();
-    let old = Study::kept(&name, &Options::default(), worlds)?;
+    let old = Study::kept(&name, &Options::default(), worlds)?.called_as_in(study);
     let is_same = |setting: usize| {
         let setting = &study.settings[setting];
         let text = |study: &Study| {

@@ -98,6 +98,50 @@ impl FromStr for Parent {
     }
 }
 
+/// Who looks at one of the module's queues again and again.
+pub struct Reader {
+    kernel: Kernel,
+    index: u32,
+    handle: u16,
+    /// Whether the kernel knows how much is read at once.
+    known: bool,
+}
+
+impl Reader {
+    /// Of the queue with this major number at an interface of the calling thread's namespace, by the
+    /// interface's number.
+    ///
+    /// # Errors
+    /// When the kernel is not reached.
+    pub fn open(index: u32, handle: u16) -> io::Result<Self> {
+        Ok(Self {
+            kernel: Kernel::open()?,
+            index,
+            handle,
+            known: false,
+        })
+    }
+
+    /// The queue as it is now.
+    ///
+    /// # Errors
+    /// When it is not there, or the kernel does not tell.
+    pub fn read(&mut self) -> io::Result<Installed> {
+        let all = if self.known {
+            self.kernel.dump()?
+        } else {
+            self.kernel.qdiscs()?
+        };
+        self.known = true;
+        let here = |it: &Installed| it.index == self.index && it.handle == self.handle;
+        let found = all.into_iter().find(|it| it.is_ours() && here(it));
+        found.ok_or_else(|| {
+            let what = format!("the interface has no queue `{KIND}` {:x}:", self.handle);
+            io::Error::new(io::ErrorKind::NotFound, what)
+        })
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {

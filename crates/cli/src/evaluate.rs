@@ -10,7 +10,7 @@ mod measure;
 use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::{interrupted, run_cells};
-use crate::worlds::{Row, Setup, repeating};
+use crate::worlds::{QueuesChoice, Row, repeating};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use card::{Card, Cell};
@@ -61,6 +61,9 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "WORLD", default_value = "sim", value_parser = repeating)]
     world: &'static Row,
 
+    #[command(flatten)]
+    queues: QueuesChoice,
+
     /// Write card.json, card.md, and a folder with a page for each case into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -98,7 +101,7 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
             check_out(&out.join(case.name), &name, args.overwrite)?;
         }
     }
-    let world = args.world.world(Setup::default())?;
+    let world = args.world.world(args.queues.setup(&[args.world])?)?;
     let stop = stop_on_signal()?;
     let runs: Vec<_> = scenarios.iter().flat_map(|it| it.cells.clone()).collect();
     let bar = Bar::new(&runs, args.quiet);
@@ -114,7 +117,7 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     }
     let card = Card {
         subject,
-        world: args.world.name.as_str(),
+        world: args.world.name_with(args.queues.queues()).to_string(),
         seeds: args.seeds,
         cells: cells(&cases, &scenarios, &results),
     };

@@ -13,10 +13,9 @@ use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
+use sojourn_fidelity::{FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
-use sojourn_live::Queues;
 use sojourn_scenario::{Outcome, read_text};
 use sojourn_world::{Cell, World, WorldName};
 use std::fmt::Write as _;
@@ -110,7 +109,7 @@ impl FidelityArgs {
     fn check(&self) -> Result<(), WrongInput> {
         let words = self.kernel.words();
         for (_, word) in words.into_iter().filter(|(given, _)| *given) {
-            if !self.world.iter().any(|square| place(square).0.has_kernels) {
+            if !self.world.iter().any(|square| place(square).has_kernels) {
                 let rows = WORLDS.iter().filter(|row| row.has_kernels);
                 let squares = rows.flat_map(|row| row.squares);
                 let fit: Vec<&str> = squares.map(|square| square.world.as_str()).collect();
@@ -221,14 +220,10 @@ fn square() -> impl TypedValueParser<Value = &'static Square> {
     })
 }
 
-/// Where a world of the matrix stands in the program's table, and how it is set up.
-fn place(square: &Square) -> (&'static Row, Setup) {
-    let mut setup = Setup::default();
-    if square.queues == Code::Kernel {
-        setup.queues = Queues::Kernel;
-    }
+/// Where a world of the matrix stands in the program's table.
+fn place(square: &Square) -> &'static Row {
     let row = WORLDS.iter().find(|row| row.squares.contains(square));
-    (row.expect("each square is of a row"), setup)
+    row.expect("each square is of a row")
 }
 
 /// The simulator and Linux: the two ends of the matrix, in that order.
@@ -247,10 +242,9 @@ struct Ready {
 
 impl Ready {
     fn new(square: &'static Square, args: &FidelityArgs) -> anyhow::Result<Self> {
-        let (row, mut setup) = place(square);
-        setup.kernel = args.kernel.wanted();
+        let row = place(square);
         Ok(Self {
-            world: row.world(setup)?,
+            world: row.world(Setup::of(square, args.kernel.wanted()))?,
             square: with_kernel(square, args.kernel.wanted())?,
             jobs: row.jobs(args.jobs),
         })

@@ -91,6 +91,7 @@ fn beside_kernel(text: &str) -> Result<(Matrix, Vec<String>), String> {
         title: "another simulator: its TCP, its queues",
         tcp: Code::Other,
         queues: Code::Other,
+        inside: false,
         repeats: true,
         kernel: None,
     });

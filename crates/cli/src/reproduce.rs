@@ -8,7 +8,7 @@ pub(crate) use again::again;
 use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::interrupted;
-use crate::worlds::{self, Row, Setup, WORLDS};
+use crate::worlds::{self, QueuesChoice, Row, WORLDS};
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -21,7 +21,7 @@ use sojourn_qdisc::Spec;
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
 use sojourn_study::{Choice, Outcomes, Reproduced, Study};
-use sojourn_world::{ByWorld, World};
+use sojourn_world::{ByWorld, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,9 @@ pub(crate) struct ReproduceArgs {
         default_value = WORLDS[0].name.as_str()
     )]
     world: Vec<&'static [Row]>,
+
+    #[command(flatten)]
+    queues: QueuesChoice,
 
     /// Run this queue too, in the place of each queue that the study compares, as `yours` in its
     /// charts and tables; claims stay about the study's own
@@ -125,15 +128,22 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         print(&claims_of(&study))?;
         return Ok(0);
     }
-    let choice = choose(&study, args)?;
+    let rows = worlds::once(&args.world);
+    let setup = args.queues.setup(&rows)?;
+    let named = |row: &&'static Row| (*row, row.name_with(setup.queues));
+    let names: Vec<(&Row, WorldName)> = rows.iter().map(named).collect();
+    for (row, name) in names.iter().filter(|(row, name)| row.name != *name) {
+        study = study.called(&row.name, name);
+    }
+    let choice = choose(&study, &names, args)?;
     let mut worlds = Vec::new();
-    for row in worlds::once(&args.world) {
-        worlds.push((row, row.world(Setup::default())?));
+    for (row, name) in names {
+        worlds.push((row, name, row.world(setup.clone())?));
     }
     let folder = RunFolder::of(args)?;
     let mut parts = Vec::new();
-    for (row, _) in &worlds {
-        let (name, dir) = (&row.name, folder.path());
+    for (_, name, _) in &worlds {
+        let dir = folder.path();
         let part = StudyRuns::of(&study, &choice, name, dir, args.resume, &worlds::names());
         parts.push(part.map_err(wrong)?);
     }
@@ -143,10 +153,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let stop = stop_on_signal()?;
     let mut cost = Cost::default();
     let mut found = ByWorld::default();
-    for ((row, world), part) in worlds.iter().zip(parts) {
+    for ((row, name, world), part) in worlds.iter().zip(parts) {
         let jobs = row.jobs(args.jobs);
         let outcomes = waited(part, world.as_ref(), jobs, args.quiet, &stop, &mut cost);
-        found.insert(row.name.clone(), outcomes.with_context(|| folder.name())?);
+        found.insert(name.clone(), outcomes.with_context(|| folder.name())?);
         if stop.load(Ordering::Relaxed) {
             return Ok(interrupted(args.out.is_some()));
         }
@@ -194,7 +204,11 @@ fn waited(
 }
 
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
-fn choose(study: &Study, args: &ReproduceArgs) -> Result<Choice, WrongInput> {
+fn choose(
+    study: &Study,
+    worlds: &[(&Row, WorldName)],
+    args: &ReproduceArgs,
+) -> Result<Choice, WrongInput> {
     if let Some(dir) = &args.out {
         check_out(dir, &Results::Study(study.name.clone()), args.overwrite)?;
     }
@@ -204,17 +218,17 @@ fn choose(study: &Study, args: &ReproduceArgs) -> Result<Choice, WrongInput> {
     if !choice.left_out.is_empty() && !args.quiet {
         eprintln!("sojourn: --quick leaves out {}", choice.left_out.join(", "));
     }
-    for Row { name, .. } in worlds::once(&args.world) {
+    for (Row { name: world, .. }, name) in worlds {
         let mut settings = study.settings.iter();
         if settings.all(|setting| setting.scenarios.get(name).is_none()) {
             return Err(WrongInput(format!(
-                "{} has no part for the {name} world: no setting names a `{name}` scenario",
+                "{} has no part for the {world} world: no setting names a `{world}` scenario",
                 study.name
             )));
         }
         if study.testable(&choice.claims, name).is_empty() && !choice.claims.is_empty() {
             return Err(WrongInput(format!(
-                "the {name} world has no cells for {}",
+                "the {world} world has no cells for {}",
                 args.claims.join(", ")
             )));
         }

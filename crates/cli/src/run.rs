@@ -8,10 +8,10 @@ use crate::progress::Bar;
 use crate::python;
 use crate::shard::Shard;
 use crate::verify;
-use crate::worlds::{self, Row, Setup, WORLDS};
+use crate::worlds::{self, QueuesChoice, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, print};
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sojourn_batch::{Part, There, held, kept};
 use sojourn_batch::{Results, clear};
 use sojourn_capture::SNAP_LEN;
@@ -106,9 +106,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COMMAND")]
     server_command: Option<String>,
 
-    /// Whose queues --world kernel has [default: ours]
-    #[arg(long, value_name = "WHOSE")]
-    queues: Option<Whose>,
+    #[command(flatten)]
+    queues: QueuesChoice,
 
     #[command(flatten)]
     kernel: KernelChoice,
@@ -129,24 +128,15 @@ pub(crate) struct RunArgs {
     snap_len: u32,
 }
 
-/// Whose queues a run in the kernel world has.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Whose {
-    /// Ours, in the bridge
-    Ours,
-    /// The kernel's own, set up by tc from the same strings
-    Kernel,
-}
-
 impl RunArgs {
     fn setup(&self) -> Setup {
         Setup {
             client: self.client_command.clone(),
             server: self.server_command.clone(),
-            queues: match self.queues {
-                Some(Whose::Kernel) => Queues::Kernel,
-                None if self.verify => Queues::Kernel,
-                Some(Whose::Ours) | None => Queues::Ours,
+            queues: if self.verify {
+                Queues::Kernel
+            } else {
+                self.queues.queues()
             },
             kernel: self.kernel.wanted(),
         }
@@ -172,12 +162,9 @@ impl RunArgs {
             )));
         }
         let [version, hz] = self.kernel.words();
-        let words = [version, hz, (self.queues.is_some(), "--queues")];
+        let words = [version, hz, (self.queues.is_made(), "--queues")];
         for (_, word) in words.into_iter().filter(|(given, _)| *given) {
-            if !worlds.iter().any(|row| row.has_kernels) {
-                let fit = worlds::names_with(|row| row.has_kernels);
-                return Err(WrongInput(format!("{word} needs --world {fit}")));
-            }
+            worlds::need_kernels(worlds, word)?;
         }
         let out = self.out.as_deref();
         out.map_or(Ok(()), |dir| {

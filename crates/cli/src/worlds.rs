@@ -3,6 +3,7 @@
 use crate::WrongInput;
 use crate::kernel::machine;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use sojourn_fidelity::{Code, Square};
 use sojourn_kernel::{Kernel, KernelError, Store, Variant, Wanted};
 use sojourn_live::{Guests, Live, Queues};
@@ -41,6 +42,94 @@ pub(crate) struct Setup {
     pub(crate) kernel: Wanted,
 }
 
+impl Setup {
+    /// Which kernel it takes: our queues can be in one.
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            module: self.queues == Queues::Module,
+            ..self.kernel
+        }
+    }
+
+    /// That of a world of the fidelity matrix.
+    pub(crate) fn of(square: &Square, kernel: Wanted) -> Self {
+        let queues = match (square.queues, square.inside) {
+            (Code::Kernel, _) => Queues::Kernel,
+            (_, true) => Queues::Module,
+            (_, false) => Queues::Ours,
+        };
+        Self {
+            queues,
+            kernel,
+            ..Self::default()
+        }
+    }
+}
+
+/// Whose queues a run in the kernel world has, as the command line offers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Whose {
+    /// Ours, in the bridge
+    Ours,
+    /// The kernel's own, set up by tc from the same strings
+    Kernel,
+    /// Ours, inside the kernel: see `kernel build --module`
+    Module,
+}
+
+impl From<Whose> for Queues {
+    fn from(whose: Whose) -> Self {
+        match whose {
+            Whose::Ours => Self::Ours,
+            Whose::Kernel => Self::Kernel,
+            Whose::Module => Self::Module,
+        }
+    }
+}
+
+/// The choice of queues, of commands that run in one or several worlds.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct QueuesChoice {
+    /// Whose queues --world kernel has [default: ours]
+    #[arg(long, value_name = "WHOSE")]
+    queues: Option<Whose>,
+}
+
+impl QueuesChoice {
+    /// Whether it was made.
+    pub(crate) const fn is_made(self) -> bool {
+        self.queues.is_some()
+    }
+
+    /// Whose they are.
+    pub(crate) fn queues(self) -> Queues {
+        self.queues.map_or(Queues::Ours, Queues::from)
+    }
+
+    /// How the worlds are set up.
+    ///
+    /// # Errors
+    /// When none of them has the choice.
+    pub(crate) fn setup(self, worlds: &[&Row]) -> Result<Setup, WrongInput> {
+        if self.is_made() {
+            need_kernels(worlds, "--queues")?;
+        }
+        Ok(Setup {
+            queues: self.queues(),
+            ..Setup::default()
+        })
+    }
+}
+
+/// A word of the command line that one of the worlds must have kernels for.
+pub(crate) fn need_kernels(worlds: &[&Row], word: &str) -> Result<(), WrongInput> {
+    if worlds.iter().any(|row| row.has_kernels) {
+        return Ok(());
+    }
+    let fit = names_with(|row| row.has_kernels);
+    Err(WrongInput(format!("{word} needs --world {fit}")))
+}
+
 /// All worlds. The first is that of `scenario` in a study's settings, and the default.
 pub(crate) static WORLDS: [Row; 3] = [
     Row {
@@ -54,6 +143,7 @@ pub(crate) static WORLDS: [Row; 3] = [
             title: "simulated: our TCP model, our queues",
             tcp: Code::Ours,
             queues: Code::Ours,
+            inside: false,
             repeats: true,
             kernel: None,
         }],
@@ -71,6 +161,7 @@ pub(crate) static WORLDS: [Row; 3] = [
             title: "Linux in real time: its TCP, our queues",
             tcp: Code::Kernel,
             queues: Code::Ours,
+            inside: false,
             repeats: false,
             kernel: None,
         }],
@@ -91,6 +182,16 @@ pub(crate) static WORLDS: [Row; 3] = [
                 title: "Linux in virtual time: its TCP, our queues",
                 tcp: Code::Kernel,
                 queues: Code::Ours,
+                inside: false,
+                repeats: true,
+                kernel: None,
+            },
+            Square {
+                world: Kernel::MODULE_NAME,
+                title: "Linux in virtual time: its TCP, our queues inside it",
+                tcp: Code::Kernel,
+                queues: Code::Ours,
+                inside: true,
                 repeats: true,
                 kernel: None,
             },
@@ -99,13 +200,14 @@ pub(crate) static WORLDS: [Row; 3] = [
                 title: "Linux in virtual time: its TCP, its queues",
                 tcp: Code::Kernel,
                 queues: Code::Kernel,
+                inside: true,
                 repeats: true,
                 kernel: None,
             },
         ],
         make: |setup| {
             // Each cell's seed takes the place of this one.
-            let machine = machine(setup.kernel, 0)?;
+            let machine = machine(setup.wanted(), 0)?;
             let guests = guests(setup);
             Ok(Box::new(Kernel { machine, guests }))
         },
@@ -137,6 +239,7 @@ pub(crate) fn with_kernel(square: &Square, wanted: Wanted) -> Result<&'static Sq
     let row = WORLDS.iter().find(|row| row.squares.contains(square));
     let named = match row {
         Some(row) if row.has_kernels => {
+            let wanted = Setup::of(square, wanted).wanted();
             let kernel = Store::of_user()?.find(wanted)?.kernel;
             let usual = Variant::all().next() == Some(kernel);
             (!usual).then(|| square.with_kernel(&kernel.to_string()).world)
@@ -189,6 +292,13 @@ impl Row {
         (self.make)(setup).map_err(|reason| {
             WrongInput(format!("the {} world cannot run here: {reason}", self.name))
         })
+    }
+
+    /// The name of its results with these queues.
+    pub(crate) fn name_with(&self, queues: Queues) -> WorldName {
+        let of = |square: &&Square| Setup::of(square, Wanted::default()).queues == queues;
+        let square = self.squares.iter().find(of);
+        square.map_or(&self.name, |square| &square.world).clone()
     }
 
     /// Whether its runs are the same each time.

@@ -76,7 +76,8 @@ fn what_is_wrong_is_said() {
     assert!(text.starts_with(&start), "{text}");
     assert!(refused(&["--record", "/no/such/file"]).contains("No such file or directory"));
     assert!(
-        refused(&["--world", "moon"]).contains("[possible values: sim, kernel, live, kernel-tc]")
+        refused(&["--world", "moon"])
+            .contains("[possible values: sim, kernel, live, kernel-module, kernel-tc]")
     );
 }
 

@@ -167,6 +167,31 @@ fn without_a_kernel_the_one_command_is_named() {
         let said = text(&output.stderr);
         assert!(said.contains("`sojourn kernel build`"), "{said}");
     }
+    // The plain kernel has none of our queues in it.
+    let exec = program(empty.path(), &["kernel", "exec", "--module", "true"]);
+    let card = [
+        "evaluate", "--qdisc", "codel", "--world", "kernel", "--queues", "module",
+    ];
+    let card = program(empty.path(), &card);
+    for mut command in [exec, run(empty.path(), 1, &["--queues", "module"]), card] {
+        let output = command
+            .env("XDG_CACHE_HOME", empty.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("with our queues in it")
+                && said.contains("`sojourn kernel build --module target/module/dkms`")
+                && said.contains("`make module`"),
+            "{said}"
+        );
+    }
+    let build = ["kernel", "build", "--module", "nowhere"];
+    let output = program(empty.path(), &build).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("cannot read nowhere/qdisc.c"), "{said}");
 }
 
 #[test]

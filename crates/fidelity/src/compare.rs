@@ -152,6 +152,10 @@ impl Pair {
         let parts = [
             (self.first.tcp != self.other.tcp, "TCP"),
             (self.first.queues != self.other.queues, "queue code"),
+            (
+                self.first.queues == self.other.queues && self.first.inside != self.other.inside,
+                "place of the queues",
+            ),
             (self.first.repeats != self.other.repeats, "time"),
             (
                 self.first.tcp == self.other.tcp && self.first.kernel != self.other.kernel,
@@ -192,8 +196,8 @@ impl Pair {
             let known = square.kernel == self.other.kernel;
             known && square.repeats && changes_one(self.first) && changes_one(self.other)
         };
-        let middle = matrix.squares.iter().find(between);
-        let value = middle.and_then(|square| {
+        let mut middle = matrix.squares.iter().filter(between);
+        let value = middle.find_map(|square| {
             let entry = matrix.get(place, &square.world)?;
             let figures = FIGURES.iter().zip(&entry.figures);
             let mut found = figures.filter(|(figure, _)| figure.key == difference.figure.key);
@@ -376,5 +380,22 @@ mod tests {
         assert!((difference.relative().expect("not zero") + 0.02).abs() < 1e-9);
         assert_eq!(pair.what(), "TCP");
         assert_eq!(pair.cause(&matrix, list[0].0, difference), None);
+    }
+
+    /// Our queues inside the kernel are between those beside it and its own.
+    #[test]
+    fn between_two_worlds_with_the_same_code_the_place_differs() {
+        let beside = &KNOWN[1];
+        let inside: &Square = Box::leak(Box::new(Square {
+            world: WorldName::new("inside"),
+            inside: true,
+            ..beside.clone()
+        }));
+        let what = |first, other| Pair { first, other }.what();
+        assert_eq!(what(beside, inside), "place of the queues");
+        assert_eq!(what(inside, &KNOWN[2]), "queue code");
+        assert_eq!(what(&KNOWN[0], inside), "TCP and place of the queues");
+        assert!(beside.nearness() < inside.nearness());
+        assert!(inside.nearness() < KNOWN[2].nearness());
     }
 }

@@ -26,6 +26,8 @@ pub struct Square {
     pub tcp: Code,
     /// Whose queue disciplines.
     pub queues: Code,
+    /// Whether its queues are inside a kernel: ours can be, and beside it.
+    pub inside: bool,
     /// Whether its runs repeat: those in real time do not.
     pub repeats: bool,
     /// The kernel, where it is not the usual one: `7.3`, or `7.3-250hz`.
@@ -33,11 +35,17 @@ pub struct Square {
 }
 
 impl Square {
-    /// How near to Linux it is: from the simulator to the kernel's TCP, then its queues too. Of two
-    /// with the same code the one comes first whose
-    /// runs repeat, and before the usual kernel the others.
+    /// How near to Linux it is: from the simulator to the kernel's TCP, then queues inside it, then
+    /// its own. Of two alike in this the one comes first whose runs repeat, and before the usual
+    /// kernel the others.
     pub fn nearness(&self) -> impl Ord + use<> {
-        (self.tcp, self.queues, !self.repeats, self.kernel.is_none())
+        (
+            self.tcp,
+            self.queues,
+            self.inside,
+            !self.repeats,
+            self.kernel.is_none(),
+        )
     }
 
     /// The same world with another kernel, whose name follows the world's.
@@ -67,6 +75,7 @@ pub(crate) static KNOWN: [Square; 3] = {
             title: world,
             tcp,
             queues,
+            inside: matches!(queues, Code::Kernel),
             repeats: true,
             kernel: None,
         }

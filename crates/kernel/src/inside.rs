@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sojourn_live::{Guests, Queues};
+use sojourn_live::Guests;
 use sojourn_report::{SUMMARY, TABLE, summary_json, write_table};
 use sojourn_scenario::Scenario;
 use sojourn_units::{Span, Time};
@@ -41,15 +41,12 @@ fn task() -> Result<(), KernelError> {
         .map_err(|problems| KernelError::Scenario(problems.to_string()))?;
     let packets = Packets::create(&task)?;
     let taps = packets.taps(&task);
+    let queues = task.queues().ok_or(KernelError::Task)?;
     let [client, server] = task.programs;
     let guests = Guests {
         client,
         server,
-        queues: if task.kernel_queues {
-            Queues::Kernel
-        } else {
-            Queues::Ours
-        },
+        queues,
         repeats: true,
     };
     let mut next = Time::ZERO;

@@ -62,18 +62,18 @@ impl Store {
 
     /// Where it stands with the module compiled in.
     pub fn place_with(&self, kernel: Variant, module: &Module) -> PathBuf {
-        let start = self.start_with_module(kernel);
+        let start = Self::start_with_module(kernel);
         self.dir.join(start + &module.number())
     }
 
     /// How the name of a kernel with the module begins; the module's number follows.
-    fn start_with_module(&self, kernel: Variant) -> String {
+    fn start_with_module(kernel: Variant) -> String {
         format!("linux-{kernel}-{}-module-", kernel.recipe())
     }
 
     /// The kernel with the module that was built, or asked for again, last.
     fn newest_with_module(&self, kernel: Variant) -> Option<PathBuf> {
-        let start = self.start_with_module(kernel);
+        let start = Self::start_with_module(kernel);
         let entries = fs::read_dir(&self.dir).ok()?.filter_map(Result::ok);
         let named = entries.filter(|entry| {
             let name = entry.file_name();
@@ -199,7 +199,7 @@ mod tests {
             said.starts_with(&start) && said.contains("`make module`"),
             "{said}"
         );
-        let start = store.start_with_module(kernel);
+        let start = Store::start_with_module(kernel);
         let [old, new] =
             ["00000001", "00000000"].map(|number| dir.path().join(format!("{start}{number}")));
         for path in [&old, &new] {

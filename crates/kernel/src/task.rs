@@ -8,12 +8,16 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sojourn_live::Queues;
 use sojourn_world::{Source, TapPoint};
 
 /// The task, for the guest.
 pub(crate) const TASK: &str = "task";
 /// The captured packets, from the guest.
 pub(crate) const PACKETS: &str = "packets";
+
+/// Whose queues there can be.
+const QUEUES: [Queues; 3] = [Queues::Ours, Queues::Kernel, Queues::Module];
 
 /// One cell and how it is to be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +31,8 @@ pub(crate) struct Task {
     pub(crate) seed: u64,
     /// Commands of the shell on the clients' and the servers' side.
     pub(crate) programs: [Option<String>; 2],
-    /// Whether the queues are the kernel's own.
-    pub(crate) kernel_queues: bool,
+    /// Whose the queues are, by its place among [`QUEUES`].
+    queues: u8,
     /// Where packets are captured: the kind of place, and its index.
     taps: Vec<(u8, usize)>,
     /// Bytes of each that are wanted.
@@ -47,10 +51,21 @@ impl Task {
             params: params.to_vec(),
             seed,
             programs: [None, None],
-            kernel_queues: false,
+            queues: 0,
             taps: Vec::new(),
             snap_len: 0,
         }
+    }
+
+    /// Whose queues it has.
+    pub(crate) fn set_queues(&mut self, queues: Queues) {
+        let at = QUEUES.iter().position(|&known| known == queues);
+        self.queues = at.map_or(0, |at| at as u8);
+    }
+
+    /// Whose queues it has; none that this program knows.
+    pub(crate) fn queues(&self) -> Option<Queues> {
+        QUEUES.get(usize::from(self.queues)).copied()
     }
 
     /// Captures at these places.
@@ -132,9 +147,11 @@ mod tests {
             TapPoint::Dequeued(1),
         ];
         task.capture(points.into_iter(), 192);
+        task.set_queues(Queues::Module);
         let arrived = Task::from_bytes(&task.to_bytes()).unwrap();
         assert_eq!(arrived, task);
         assert_eq!(arrived.points().collect::<Vec<_>>(), points);
+        assert_eq!(arrived.queues(), Some(Queues::Module));
         let there = arrived.source("/run/host");
         assert_eq!(there.base, PathBuf::from("/run/host/home/me"));
         assert_eq!(there.text, source.text);

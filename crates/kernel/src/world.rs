@@ -36,6 +36,8 @@ impl Kernel {
     pub const NAME: WorldName = WorldName::new("kernel");
     /// What it is called with the kernel's own queues.
     pub const TC_NAME: WorldName = WorldName::new("kernel-tc");
+    /// What it is called with our queues inside the kernel.
+    pub const MODULE_NAME: WorldName = WorldName::new("kernel-module");
 
     /// The task of a cell, which the guest must understand as the same cell.
     fn task(&self, cell: &Cell, taps: &Taps) -> Result<Task, KernelError> {
@@ -45,7 +47,7 @@ impl Kernel {
             return Err(KernelError::NoSource);
         }
         let mut task = Task::new(source, &cell.params, cell.seed);
-        task.kernel_queues = self.guests.queues == Queues::Kernel;
+        task.set_queues(self.guests.queues);
         task.programs = [self.guests.client.clone(), self.guests.server.clone()];
         let points = taps.points.iter().map(|(point, _)| *point);
         task.capture(points, taps.snap_len);
@@ -97,6 +99,7 @@ impl World for Kernel {
         match self.guests.queues {
             Queues::Ours => Self::NAME,
             Queues::Kernel => Self::TC_NAME,
+            Queues::Module => Self::MODULE_NAME,
         }
     }
 

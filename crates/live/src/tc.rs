@@ -8,6 +8,8 @@
 
 mod counters;
 mod dualpi2;
+mod module;
+mod request;
 
 pub(crate) use counters::{Counted, Counters};
 
@@ -16,7 +18,8 @@ use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
-use sojourn_bridge::tc_report;
+use sojourn_bridge::module::Reader;
+use sojourn_bridge::{Interface, tc_report};
 use sojourn_line::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
 use sojourn_qdisc::{HtbParams, Report, Spec};
 use sojourn_units::{Rate, Span};
@@ -52,6 +55,15 @@ pub(crate) fn tcmsg(device: u32, major: u16) -> [u8; 20] {
     header
 }
 
+/// Whose code a queue in the kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Linux's.
+    Linux,
+    /// Ours, as the module has it.
+    Ours,
+}
+
 /// The rate at which a discipline itself holds packets back.
 fn own_rate(spec: &Spec) -> Option<Rate> {
     match spec {
@@ -71,8 +83,9 @@ fn own_rate(spec: &Spec) -> Option<Rate> {
 ///
 /// A queue that does not hold packets back by itself gets a class of HTB with the link's rate in
 /// front of it, as the queue of a link in the other worlds has the transmitter behind it; a link
-/// that has `ends` has [`LINK_START`] there.
+/// that has `ends` has [`LINK_START`] there. Ours is one queue, with all that its spec names in it.
 pub(crate) fn queue(
+    whose: Whose,
     device: &str,
     spec: &Spec,
     rate: &LineRate,
@@ -98,7 +111,10 @@ pub(crate) fn queue(
         None => "root".to_owned(),
     };
     plan.majors.clear();
-    plan.plant(&parent, spec);
+    match whose {
+        Whose::Linux => plan.plant(&parent, spec),
+        Whose::Ours => plan.add(&parent, LEAF, &format!("{} {spec}", module::KIND)),
+    }
     (plan.lines, plan.majors)
 }
 
@@ -120,6 +136,10 @@ pub(crate) fn changed(before: &[String], after: &[String]) -> Option<Vec<String>
     let differ = before.iter().zip(after).filter(|(a, b)| a != b);
     let change = |(before, after): (&String, &String)| {
         let change = after.replacen("add", "change", 1);
+        // Ours follows the whole string.
+        if kind(after) == Some(module::KIND) {
+            return change;
+        }
         let off = switched_off(before, after);
         off.iter()
             .fold(without_flows(&change), |line, word| line + " " + word)
@@ -146,6 +166,11 @@ fn place(line: &str) -> &str {
     let kind = named.and_then(|at| Some(at + line[at..].find(' ')? + 1));
     let end = kind.and_then(|at| Some(at + line[at..].find(' ')?));
     &line[..end.unwrap_or(line.len())]
+}
+
+/// The kind of queue or class that a line is about.
+fn kind(line: &str) -> Option<&str> {
+    place(line).rsplit(' ').next()
 }
 
 /// The number of flows' queues is for ever.
@@ -351,18 +376,26 @@ pub(crate) fn wire(device: &str, parent: &str) -> String {
     netem(device, parent, WIRE)
 }
 
-/// Runs lines of tc in the calling thread's namespace. Queues that an older tc does not know are
-/// made without it.
+/// Runs lines of tc in the calling thread's namespace. Queues that tc, or an older one, does not know
+/// are made without it.
 pub(crate) fn run(lines: &[String]) -> io::Result<()> {
-    let without = |line: &String| dualpi2::is_one(line);
-    for lines in lines.chunk_by(|a, b| without(a) == without(b)) {
-        if without(&lines[0]) {
-            lines.iter().try_for_each(|line| dualpi2::run(line))?;
-        } else {
-            batch(lines)?;
+    let known = |line: &String| without_tc(line).is_none();
+    for lines in lines.chunk_by(|a, b| known(a) && known(b)) {
+        match without_tc(&lines[0]) {
+            Some(run) => run(&lines[0])?,
+            None => batch(lines)?,
         }
     }
     Ok(())
+}
+
+/// What carries a line out in tc's place.
+fn without_tc(line: &str) -> Option<fn(&str) -> io::Result<()>> {
+    match kind(line)? {
+        dualpi2::KIND => Some(dualpi2::run),
+        module::KIND => Some(module::run),
+        _ => None,
+    }
 }
 
 /// Runs lines in one process of tc.
@@ -393,7 +426,7 @@ fn batch(lines: &[String]) -> io::Result<()> {
 
 /// Who does not have the queue of a line that was refused, tc or the kernel, and what helps.
 fn lacking(said: &str, line: &str) -> Option<String> {
-    let kind = place(line).rsplit(' ').next()?;
+    let kind = kind(line)?;
     if said.contains("Unknown qdisc") {
         return Some(format!(
             "this tc does not know {kind}: a newer iproute2 in the PATH may"
@@ -418,8 +451,11 @@ fn refused<'a>(said: &str, lines: &'a [String]) -> &'a str {
 }
 
 /// The statistics of the queues at a device with these major numbers, each the child of the one
-/// before.
-pub(crate) fn report(device: &str, majors: &[u16]) -> io::Result<Report> {
+/// before; of one of ours, what it tells of itself.
+pub(crate) fn report(whose: Whose, device: &str, majors: &[u16]) -> io::Result<Report> {
+    if whose == Whose::Ours {
+        return module::report(&mut Reader::open(Interface::index_of(device)?, LEAF)?);
+    }
     let output = command()
         .args(["-s", "-j", "qdisc", "show", "dev", device])
         .output()

@@ -81,9 +81,17 @@ pub enum Unfit {
         /// The words that they lack.
         what: String,
     },
-    /// Too many round trips for the kernel's queues.
+    /// Our queues in the kernel cannot do it.
     #[error(
-        "flows with {count} different round trips are too many: with the kernel's own queues there \
+        "our queues in the kernel cannot have {what}; with --queues ours they stand in the bridge"
+    )]
+    ModuleQueue {
+        /// What they lack.
+        what: String,
+    },
+    /// Too many round trips for queues in the kernel.
+    #[error(
+        "flows with {count} different round trips are too many: with queues in the kernel there \
          are {most}"
     )]
     Paths {

@@ -205,13 +205,11 @@ impl Guests {
 
     fn plan(&self, cell: &Cell, joints: &[Joint]) -> Result<Plan, Unfit> {
         let plan = plan(cell)?;
-        match self.queues {
-            Queues::Ours => Ok(plan),
-            Queues::Kernel => {
-                kernel::check(self, cell, joints)?;
-                Ok(kernel::plan(self, cell, joints, plan))
-            }
-        }
+        let Some(whose) = self.queues.in_kernel() else {
+            return Ok(plan);
+        };
+        kernel::check(self, whose, cell, joints)?;
+        Ok(kernel::plan(self, cell, joints, plan))
     }
 }
 
@@ -388,9 +386,9 @@ impl Whole<'_> {
             let clock = self.clock();
             let bridge = |run| {
                 let ready = ready.clone();
-                scope.spawn(move || match self.guests.queues {
-                    Queues::Ours => links::run(run, clock, &ready),
-                    Queues::Kernel => kernel::run(run, clock, &ready),
+                scope.spawn(move || match self.guests.queues.in_kernel() {
+                    None => links::run(run, clock, &ready),
+                    Some(whose) => kernel::run(run, whose, clock, &ready),
                 })
             };
             let bridges: Vec<_> = self.runs.iter().map(bridge).collect();

@@ -75,6 +75,8 @@ pub struct Study {
     pub(crate) words: Vocabulary,
     pub(crate) charts: Vec<ChartPlan>,
     pub(crate) tables: Vec<TablePlan>,
+    /// A world by its name in the text, and what it is called here ([`Study::called`]).
+    pub(crate) called: Option<(WorldName, WorldName)>,
     /// The text of `study.toml`.
     pub text: String,
     /// Names and texts of all files of its folder that it is made of.
@@ -139,6 +141,12 @@ pub(crate) struct Expected {
     pub(crate) marks: Vec<Mark>,
 }
 
+fn rename(worlds: &mut [WorldName], world: &WorldName, name: &WorldName) {
+    for known in worlds.iter_mut().filter(|known| *known == world) {
+        *known = name.clone();
+    }
+}
+
 /// An id that no claim of a study has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{study} has no claim `{id}`; {help}")]
@@ -149,6 +157,33 @@ pub struct NoClaim {
 }
 
 impl Study {
+    /// With another name for a world: what the study says of `world` is said of `name`, which runs
+    /// the same cells in another way.
+    #[must_use]
+    pub fn called(mut self, world: &WorldName, name: &WorldName) -> Self {
+        for setting in &mut self.settings {
+            if let Some(scenario) = setting.scenarios.shift_remove(world) {
+                setting.scenarios.insert(name.clone(), scenario);
+            }
+        }
+        for claim in &mut self.claims {
+            rename(&mut claim.worlds, world, name);
+            let marks = claim.checks.iter_mut().flat_map(|check| &mut check.marks);
+            marks.for_each(|mark| rename(&mut mark.worlds, world, name));
+        }
+        self.called = Some((world.clone(), name.clone()));
+        self
+    }
+
+    /// With the name that another study, which may be the same one of another time, has for a world.
+    #[must_use]
+    pub fn called_as_in(self, other: &Self) -> Self {
+        match &other.called {
+            Some((world, name)) => self.called(world, name),
+            None => self,
+        }
+    }
+
     /// The values measured elsewhere that it is held against.
     pub fn references(&self) -> Vec<Provenance> {
         let recorded = self.words.recorded.iter();

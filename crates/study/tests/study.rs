@@ -2,6 +2,8 @@
 
 #[path = "study/another.rs"]
 mod another;
+#[path = "study/called.rs"]
+mod called;
 #[path = "study/marks.rs"]
 mod marks;
 #[path = "study/pictures.rs"]

@@ -4,7 +4,7 @@ use super::{HEADER, KIND, Parent, TCA_KIND, TCA_OPTIONS};
 use crate::netlink::{find, word};
 use crate::tc_report;
 use serde_json::{Map, Value as Json, json};
-use sojourn_qdisc::{Place, Report};
+use sojourn_qdisc::{Backlog, Place, Report};
 use std::fmt::Write as _;
 
 const TCA_STATS2: u16 = 7;
@@ -74,6 +74,24 @@ impl Installed {
 
     pub(super) fn is_ours(&self) -> bool {
         self.kind == KIND
+    }
+
+    /// What the library tells of itself, where the kernel had room for it.
+    pub const fn report(&self) -> Option<&Report> {
+        self.report.as_ref()
+    }
+
+    /// Packets that the kernel counts as dropped.
+    pub const fn drops(&self) -> u32 {
+        self.counted.drops
+    }
+
+    /// What it holds, as the kernel counts it.
+    pub fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.counted.packets_held.into(),
+            bytes: self.counted.bytes_held.into(),
+        }
     }
 
     /// What `tc -s qdisc show` prints of the qdisc, and below it what the library tells.

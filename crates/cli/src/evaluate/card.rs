@@ -15,7 +15,7 @@ const DIGITS: i32 = 3;
 pub(super) struct Card {
     /// What is evaluated, as it was given.
     pub(super) subject: String,
-    pub(super) world: &'static str,
+    pub(super) world: String,
     pub(super) seeds: u64,
     pub(super) cells: Vec<Cell>,
 }
@@ -131,7 +131,7 @@ impl Card {
     }
 
     fn title(&self) -> String {
-        let (subject, world, seeds) = (&self.subject, self.world, self.seeds);
+        let (subject, world, seeds) = (&self.subject, &self.world, self.seeds);
         format!("{subject} in the world {world}, {seeds} seeds: mean ± 95 % confidence interval")
     }
 

@@ -7,7 +7,8 @@
 //! Marks are counted here and not seen in packets: a queue marks them where they lie, and a socket
 //! that heard a packet before the queue has the same bytes.
 
-use super::{LEAF, RTM_GETQDISC, tcmsg};
+use super::{LEAF, RTM_GETQDISC, Whose, module, tcmsg};
+use sojourn_bridge::module::Reader;
 use sojourn_bridge::netlink::{
     ECHO, HEADER, Socket, attributes, connect, find, message, protocols::NETLINK_ROUTE, word,
 };
@@ -15,9 +16,11 @@ use sojourn_qdisc::Backlog;
 use std::io;
 
 /// The counters of one queue.
-pub(crate) struct Counters {
-    socket: Socket,
-    index: u32,
+pub(crate) enum Counters {
+    /// One of Linux's, at a device with this number.
+    Linux(Socket, u32),
+    /// One of ours.
+    Ours(Reader),
 }
 
 /// What they say.
@@ -33,16 +36,22 @@ pub(crate) struct Counted {
 
 impl Counters {
     /// Those of the queue [`LEAF`] at a device of the calling thread's namespace.
-    pub(crate) fn open(index: u32) -> io::Result<Self> {
-        let socket = connect(NETLINK_ROUTE)?;
-        Ok(Self { socket, index })
+    pub(crate) fn open(whose: Whose, index: u32) -> io::Result<Self> {
+        Ok(match whose {
+            Whose::Linux => Self::Linux(connect(NETLINK_ROUTE)?, index),
+            Whose::Ours => Self::Ours(Reader::open(index, LEAF)?),
+        })
     }
 
-    pub(crate) fn read(&self) -> io::Result<Counted> {
+    pub(crate) fn read(&mut self) -> io::Result<Counted> {
+        let (socket, index) = match self {
+            Self::Linux(socket, index) => (socket, *index),
+            Self::Ours(reader) => return Ok(module::counted(&reader.read()?)),
+        };
         // Without ECHO the answer goes to a multicast group alone.
-        let asked = message(RTM_GETQDISC, ECHO, &tcmsg(self.index, LEAF), &[]);
-        self.socket.send(&asked, 0)?;
-        let (answer, _) = self.socket.recv_from_full()?;
+        let asked = message(RTM_GETQDISC, ECHO, &tcmsg(index, LEAF), &[]);
+        socket.send(&asked, 0)?;
+        let (answer, _) = socket.recv_from_full()?;
         counted(&answer).ok_or_else(|| io::Error::other("the kernel does not count a queue"))
     }
 }

@@ -4,11 +4,12 @@
 //! `linux/pkt_sched.h` in Linux 7.3. A line for tc is read here, told to the kernel by rtnetlink,
 //! and read back from it. What a queue counts while it runs is read in `counters.rs`.
 
-use super::{LEAF, RTM_GETQDISC, RTM_NEWQDISC, place, tcmsg, unknown_to_kernel};
+use super::request::{Asked, TCA_OPTIONS, refused};
+use super::{LEAF, RTM_GETQDISC, tcmsg, unknown_to_kernel};
 use sojourn_bridge::Interface;
 use sojourn_bridge::netlink::{
-    ACK, CREATE, ECHO, ERROR, EXCL, HEADER, NESTED, attribute, connect, find, message, messages,
-    outcome, protocols::NETLINK_ROUTE, text, word,
+    ECHO, ERROR, HEADER, NESTED, attribute, connect, find, message, messages,
+    protocols::NETLINK_ROUTE, word,
 };
 use sojourn_qdisc::{
     DualDrop, DualMask, DualOverload, DualPi2Params, Field, Report, Spec, StepThreshold, Value,
@@ -18,12 +19,8 @@ use std::io;
 
 /// The queue's name.
 pub(super) const KIND: &str = "dualpi2";
-/// Attributes of a message about a queue.
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
+/// The attribute with its own statistics, of a message about a queue.
 const TCA_XSTATS: u16 = 4;
-/// The parent of a device's own queue.
-const ROOT: u32 = u32::MAX;
 /// The kernel's probability of 1: a word, all of its bits.
 const CERTAIN: f64 = u32::MAX as f64;
 
@@ -46,81 +43,23 @@ mod option {
     pub(super) const SPLIT_GSO: u16 = 15;
 }
 
-/// Whether a line for tc makes or changes such a queue.
-pub(super) fn is_one(line: &str) -> bool {
-    place(line).rsplit(' ').next() == Some(KIND)
-}
-
 /// Carries such a line out, in the calling thread's namespace.
 pub(super) fn run(line: &str) -> io::Result<()> {
-    let asked = Line::read(line).ok_or_else(|| refused(line, "it is no line about dualpi2"))?;
-    let socket = connect(NETLINK_ROUTE)?;
-    let index = Interface::index_of(asked.device)?;
-    socket.send(&asked.request(index), 0)?;
-    let (answer, _) = socket.recv_from_full()?;
-    let (_, body) = messages(&answer).next().unwrap_or_default();
-    outcome(body).map_err(|error| match error.kind() {
+    let (asked, params) =
+        read_line(line).ok_or_else(|| refused(line, "it is no line about dualpi2"))?;
+    let done = asked.carry_out(KIND, attribute(TCA_OPTIONS | NESTED, &options(&params)));
+    done.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => refused(line, &unknown_to_kernel(KIND)),
         _ => refused(line, &error.to_string()),
     })
 }
 
-fn refused(line: &str, why: &str) -> io::Error {
-    io::Error::other(format!("the kernel refuses {line}: {why}"))
-}
-
-/// A line about such a queue.
-struct Line<'a> {
-    /// Whether the queue is there already.
-    changes: bool,
-    device: &'a str,
-    /// The class that it belongs to, by major and minor number.
-    parent: u32,
-    handle: u32,
-    params: DualPi2Params,
-}
-
-impl<'a> Line<'a> {
-    /// From `qdisc add dev d parent 1:1 handle 10: dualpi2 …`.
-    fn read(line: &'a str) -> Option<Self> {
-        let number = |text: &str| u32::from_str_radix(text, 16).ok();
-        let rest = line.strip_prefix("qdisc ")?;
-        let (verb, rest) = rest.split_once(" dev ")?;
-        let (device, rest) = rest.split_once(' ')?;
-        let (parent, rest) = rest.split_once(" handle ")?;
-        let (handle, queue) = rest.split_once(": ")?;
-        let parent = match parent.strip_prefix("parent ") {
-            Some(class) => {
-                let (major, minor) = class.split_once(':')?;
-                number(major)? << 16 | number(minor)?
-            }
-            None => ROOT,
-        };
-        let Ok(Spec::DualPi2(params)) = queue.parse() else {
-            return None;
-        };
-        Some(Self {
-            changes: verb == "change",
-            device,
-            parent,
-            handle: number(handle)? << 16,
-            params,
-        })
-    }
-
-    fn request(&self, index: u32) -> Vec<u8> {
-        let mut header = [0; 20];
-        header[4..8].copy_from_slice(&index.to_ne_bytes());
-        header[8..12].copy_from_slice(&self.handle.to_ne_bytes());
-        header[12..16].copy_from_slice(&self.parent.to_ne_bytes());
-        let flags = if self.changes {
-            ACK
-        } else {
-            ACK | CREATE | EXCL
-        };
-        let options = attribute(TCA_OPTIONS | NESTED, &options(&self.params));
-        let attributes = [text(TCA_KIND, KIND), options].concat();
-        message(RTM_NEWQDISC, flags, &header, &attributes)
+/// A line about such a queue, and its parameters.
+fn read_line(line: &str) -> Option<(Asked<'_>, DualPi2Params)> {
+    let asked = Asked::read(line)?;
+    match asked.queue.parse() {
+        Ok(Spec::DualPi2(params)) => Some((asked, params)),
+        _ => None,
     }
 }
 
@@ -270,6 +209,8 @@ fn statistics(own: &[u8]) -> Option<Vec<Field>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RTM_NEWQDISC;
+    use super::super::request::TCA_KIND;
     use super::*;
 
     const LINE: &str = "qdisc add dev d parent 1:1 handle 10: dualpi2 limit 50 target 7ms \
@@ -277,13 +218,11 @@ mod tests {
 
     #[test]
     fn a_line_becomes_a_message() {
-        assert!(is_one(LINE) && is_one(&LINE.replacen("add", "change", 1)));
-        assert!(!is_one("qdisc add dev d root handle 10: pie limit 50"));
-        assert!(!is_one(
-            "class add dev d parent 1: classid 1:1 htb rate 1bit"
-        ));
-        let line = Line::read(LINE).unwrap();
-        let request = line.request(7);
+        let request_of = |text| {
+            let (line, params) = read_line(text).unwrap();
+            line.message(7, KIND, attribute(TCA_OPTIONS | NESTED, &options(&params)))
+        };
+        let request = request_of(LINE);
         let (kind, body) = messages(&request).next().unwrap();
         assert_eq!(kind, RTM_NEWQDISC);
         // To be made, where nothing is, and acknowledged.
@@ -291,18 +230,17 @@ mod tests {
         let at = |number| word(body, number).unwrap();
         assert_eq!([at(1), at(2), at(3)], [7, 0x10_0000, 0x1_0001]);
         assert_eq!(find(&body[20..], TCA_KIND).unwrap(), b"dualpi2\0");
-        let change = Line::read("qdisc change dev d root handle 10: dualpi2").unwrap();
-        let request = change.request(7);
+        let request = request_of("qdisc change dev d root handle 10: dualpi2");
         assert_eq!(request[6..8], 0x5_u16.to_ne_bytes());
         assert_eq!(request[28..32], u32::MAX.to_ne_bytes());
-        assert!(Line::read("qdisc add dev d root handle 10: dualpi2 limit").is_none());
+        assert!(read_line("qdisc add dev d root handle 10: dualpi2 limit").is_none());
     }
 
     /// By `linux/pkt_sched.h`: the numbers of the attributes and of the words in them.
     #[test]
     fn parameters_are_attributes_and_come_back() {
-        let line = Line::read(LINE).unwrap();
-        let told = options(&line.params);
+        let (_, asked) = read_line(LINE).unwrap();
+        let told = options(&asked);
         let long = |kind| word(find(&told, kind).unwrap(), 0);
         let byte = |kind| find(&told, kind).unwrap()[0];
         assert_eq!(
@@ -316,13 +254,7 @@ mod tests {
         // The kernel says a limit of memory too.
         let answer = [told, attribute(2, &9_000_u32.to_ne_bytes())].concat();
         let memlimit = Some(9_000);
-        assert_eq!(
-            params(&answer),
-            Some(DualPi2Params {
-                memlimit,
-                ..line.params
-            })
-        );
+        assert_eq!(params(&answer), Some(DualPi2Params { memlimit, ..asked }));
         let usual = DualPi2Params::default();
         let answer = [options(&usual), attribute(2, &9_000_u32.to_ne_bytes())].concat();
         assert_eq!(params(&answer), Some(DualPi2Params { memlimit, ..usual }));

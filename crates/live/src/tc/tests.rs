@@ -10,7 +10,7 @@ fn spec(text: &str) -> Spec {
 fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
     let at = |text: &str, mbit: u64| {
         let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
-        queue("d", &spec(text), &rate, false)
+        queue(Whose::Linux, "d", &spec(text), &rate, false)
     };
     let (lines, majors) = at("codel", 10);
     assert_eq!(
@@ -23,6 +23,14 @@ fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
         ]
     );
     assert_eq!(majors, [LEAF]);
+    for (line, without) in [
+        ("qdisc add dev d root handle 10: dualpi2 limit 50", true),
+        ("qdisc change dev d root handle 10: dualpi2", true),
+        ("qdisc add dev d root handle 10: pie limit 50", false),
+        ("class add dev d parent 1: classid 1:1 htb rate 1bit", false),
+    ] {
+        assert_eq!(without_tc(line).is_some(), without, "{line}");
+    }
     // A shaper that is not faster than the link stands alone.
     let (lines, _) = at("cake bandwidth 10mbit", 10);
     assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: cake"));
@@ -31,15 +39,45 @@ fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
     let (lines, majors) = at("tbf rate 1mbit burst 5kb over pie", 10);
     assert_eq!((lines.len(), majors), (2, vec![1, LEAF]));
     assert!(lines[1].contains("parent 1:1 handle 10: pie "), "{lines:?}");
-    let (lines, _) = queue("d", &spec("pie"), &LineRate::Infinite, false);
+    let (lines, _) = queue(Whose::Linux, "d", &spec("pie"), &LineRate::Infinite, false);
     assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: pie "));
+}
+
+/// Ours is one queue with its whole string, behind the same class of HTB; a change tells it all.
+#[test]
+fn our_queue_in_the_kernel_has_the_string_as_it_is() {
+    let at = |text: &str| {
+        let rate = LineRate::Fixed(Rate::from_bps(10_000_000));
+        queue(Whose::Ours, "d", &spec(text), &rate, false)
+    };
+    let (lines, majors) = at("gsp");
+    assert_eq!((lines.len(), &majors[..]), (3, &[LEAF][..]));
+    let (linux, _) = queue(
+        Whose::Linux,
+        "d",
+        &spec("pfifo"),
+        &LineRate::Fixed(Rate::from_bps(10_000_000)),
+        false,
+    );
+    assert_eq!(lines[..2], linux[..2]);
+    assert!(lines[2].starts_with("qdisc add dev d parent 1:1 handle 10: sojourn gsp"));
+    assert!(without_tc(&lines[2]).is_some() && without_tc(&lines[1]).is_none());
+    let text = "tbf rate 1mbit burst 5kb over fq_codel flows 16";
+    let (shaped, majors) = at(text);
+    let whole = format!("qdisc add dev d root handle 10: sojourn {}", spec(text));
+    assert_eq!((shaped, majors), (vec![whole], vec![LEAF]));
+    let (other, _) = at("fq_codel flows 16 target 9ms");
+    let change = changed(&lines, &other).unwrap();
+    let whole = spec("fq_codel flows 16 target 9ms");
+    let told = format!("qdisc change dev d parent 1:1 handle 10: sojourn {whole}");
+    assert_eq!(change, [told]);
 }
 
 #[test]
 fn a_queue_changes_by_its_parameters_alone() {
     let at = |text: &str, mbit: u64| {
         let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
-        queue("d", &spec(text), &rate, false).0
+        queue(Whose::Linux, "d", &spec(text), &rate, false).0
     };
     let rate = changed(&at("fq_codel", 10), &at("fq_codel", 5)).unwrap();
     assert_eq!(
@@ -142,6 +180,7 @@ fn losses_of_four_states_are_netems() {
 #[test]
 fn a_link_may_have_an_end_before_its_queue_and_one_behind_it() {
     let (lines, majors) = queue(
+        Whose::Linux,
         "d",
         &spec("cake bandwidth 1mbit"),
         &LineRate::Infinite,
@@ -153,7 +192,7 @@ fn a_link_may_have_an_end_before_its_queue_and_one_behind_it() {
         "{lines:?}"
     );
     assert_eq!(majors, [LEAF]);
-    let other = queue("d", &spec("pie"), &LineRate::Infinite, true).0;
+    let other = queue(Whose::Linux, "d", &spec("pie"), &LineRate::Infinite, true).0;
     assert_eq!(changed(&lines, &other), None);
     let pie = anew("d", other);
     assert_eq!(pie[0], "qdisc del dev d parent 1:1");

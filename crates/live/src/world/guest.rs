@@ -6,6 +6,7 @@
 //! others (util-linux does both, `prctl(PR_SET_PDEATHSIG)` and `unshare(CLONE_NEWPID)`).
 
 use crate::lab::Host;
+use crate::tc::Whose;
 use std::io;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command};
@@ -37,6 +38,19 @@ pub enum Queues {
     /// The kernel's own (tc's), of the same specs. They keep time as well as the kernel does:
     /// exactly in a guest's virtual time.
     Kernel,
+    /// Ours inside the kernel, by the module `sch_sojourn`, in the place of the kernel's own.
+    Module,
+}
+
+impl Queues {
+    /// Whose code is in the kernel, where there are queues.
+    pub(super) const fn in_kernel(self) -> Option<Whose> {
+        match self {
+            Self::Ours => None,
+            Self::Kernel => Some(Whose::Linux),
+            Self::Module => Some(Whose::Ours),
+        }
+    }
 }
 
 /// A program that is running; ends when dropped.

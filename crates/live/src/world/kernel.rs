@@ -1,4 +1,5 @@
-//! The kernel's own queues in place of the bridge: how they are set up, and what is seen of them.
+//! Queues in the kernel in place of the bridge, its own or ours of the module: how they are set up,
+//! and what is seen of them.
 //!
 //! ```text
 //! client ─ [down line] ─ queues ─ [up line, paths] ─ [paths] ─ server
@@ -39,11 +40,12 @@ use super::links::{Crossing, Links, count_losses, crossings, identity};
 use super::run::{Outcome, Run, Way, way};
 use crate::lab::graph::Joint;
 use crate::lab::{Gateway, Lab, Plan};
-use crate::tc::{self, Counted, Counters};
+use crate::tc::{self, Counted, Counters, Whose};
 use crate::unfit::Unfit;
 use changes::Step;
 use offered::Offered;
 use sojourn_bridge::PacketSocket;
+use sojourn_bridge::module::TEXT_MAX;
 use sojourn_bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use sojourn_bridge::{Clock, read_nanos};
 use sojourn_bridge::{Interface, Namespace};
@@ -61,10 +63,15 @@ const MOST_PATHS: usize = 16;
 const FRAMES: usize = 1 << 16;
 
 /// Whether the kernel has the queues and lines of a cell.
-pub(super) fn check(guests: &Guests, cell: &Cell, joints: &[Joint]) -> Result<(), Unfit> {
+pub(super) fn check(
+    guests: &Guests,
+    whose: Whose,
+    cell: &Cell,
+    joints: &[Joint],
+) -> Result<(), Unfit> {
     for link in joints.iter().flat_map(|joint| joint.links) {
         let Way { qdisc, line, .. } = way(&cell.network, link);
-        refused_queue(&qdisc)?;
+        refused_queue(whose, &qdisc)?;
         refused_line(&line)?;
         let (count, most) = (Paths::of(guests, cell, link).0.len(), MOST_PATHS);
         if count > most {
@@ -72,14 +79,25 @@ pub(super) fn check(guests: &Guests, cell: &Cell, joints: &[Joint]) -> Result<()
         }
     }
     for joint in joints {
-        changes::steps(guests, cell, joint.links)?;
+        changes::steps(guests, whose, cell, joint.links)?;
     }
     Ok(())
 }
 
-fn refused_queue(spec: &Spec) -> Result<(), Unfit> {
-    let lacking = spec.beyond_linux();
-    lacking.map_or(Ok(()), |what| Err(Unfit::KernelQueue { what }))
+fn refused_queue(whose: Whose, spec: &Spec) -> Result<(), Unfit> {
+    match whose {
+        Whose::Linux => {
+            let lacking = spec.beyond_linux();
+            lacking.map_or(Ok(()), |what| Err(Unfit::KernelQueue { what }))
+        }
+        Whose::Ours if spec.asks_nat() => Err(Unfit::ModuleQueue {
+            what: "nat".to_owned(),
+        }),
+        Whose::Ours if spec.to_string().len() > TEXT_MAX => Err(Unfit::ModuleQueue {
+            what: format!("a string of more than {TEXT_MAX} bytes"),
+        }),
+        Whose::Ours => Ok(()),
+    }
 }
 
 fn refused_line(line: &Line) -> Result<(), Unfit> {
@@ -167,13 +185,13 @@ fn build(run: &Run<'_>) -> io::Result<()> {
 }
 
 /// Makes the queues; their numbers.
-fn make_queues(run: &Run<'_>, clock: Clock) -> io::Result<[Vec<u16>; 2]> {
+fn make_queues(run: &Run<'_>, whose: Whose, clock: Clock) -> io::Result<[Vec<u16>; 2]> {
     let mut lines = Vec::new();
     let devices = queue_devices(run.cell);
     let majors = Side::BOTH.map(|side| {
         let (device, link) = (devices[side as usize], &run.links[side as usize]);
         let has_ends = ends::are_of(run.guests, run.cell, run.numbers[side as usize]);
-        let (queue, majors) = tc::queue(device, &link.qdisc, &link.line.rate, has_ends);
+        let (queue, majors) = tc::queue(whose, device, &link.qdisc, &link.line.rate, has_ends);
         lines.extend(queue);
         majors
     });
@@ -365,16 +383,21 @@ struct Watch<'a> {
 }
 
 /// The thread that sets up the queues and listens to them.
-pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
-    let opened = build(run).and_then(|()| Watch::open(run, clock));
+pub(super) fn run(
+    run: &Run<'_>,
+    whose: Whose,
+    clock: Clock,
+    ready: &Sender<bool>,
+) -> io::Result<Outcome> {
+    let opened = build(run).and_then(|()| Watch::open(run, whose, clock));
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
     let mut watch = opened?;
     if clock.is_virtual() {
         clock.wait_for_zero_but(EARLY);
     }
-    let mut majors = make_queues(run, clock)?;
-    let mut steps = changes::steps(run.guests, run.cell, run.numbers)
+    let mut majors = make_queues(run, whose, clock)?;
+    let mut steps = changes::steps(run.guests, whose, run.cell, run.numbers)
         .map_err(io::Error::other)?
         .into_iter();
     let mut step = steps.next();
@@ -404,7 +427,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
     let report = |side: Side| {
         let device = devices[side as usize];
         let majors = &majors[side as usize];
-        run.lab.bridge.run(|| tc::report(device, majors))
+        run.lab.bridge.run(|| tc::report(whose, device, majors))
     };
     let reports = [report(Side::Up)?, report(Side::Down)?];
     let links = watch.links;
@@ -418,7 +441,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
 }
 
 impl<'a> Watch<'a> {
-    fn open(run: &'a Run<'_>, clock: Clock) -> io::Result<Self> {
+    fn open(run: &'a Run<'_>, whose: Whose, clock: Clock) -> io::Result<Self> {
         let lab = run.lab;
         let [before, behind] = &lab.stages;
         let mut pool = Pool::new(FRAMES);
@@ -447,7 +470,7 @@ impl<'a> Watch<'a> {
             });
         }
         let counters = |device: &str| {
-            let open = || Counters::open(Interface::index_of(device)?);
+            let open = || Counters::open(whose, Interface::index_of(device)?);
             lab.bridge.run(open)
         };
         let [up, down] = queue_devices(run.cell);

@@ -9,7 +9,7 @@ use sojourn_world::{Cell, Line, LineRate, Reorder};
 use super::super::Guests;
 use super::{Paths, ends, queue_devices, refused_line, refused_queue};
 use crate::lab::Lab;
-use crate::tc;
+use crate::tc::{self, Whose};
 use crate::unfit::Unfit;
 use crate::world::run::way;
 use sojourn_bridge::Side;
@@ -39,6 +39,7 @@ pub(super) struct Step {
 /// The changes of a joint's two links, in the order of time.
 pub(super) fn steps(
     guests: &Guests,
+    whose: Whose,
     cell: &Cell,
     numbers: [Option<usize>; 2],
 ) -> Result<Vec<Step>, Unfit> {
@@ -53,15 +54,15 @@ pub(super) fn steps(
         let (spec, line) = (&mut way.qdisc, &mut way.line);
         let device = devices[number];
         let has_ends = ends::are_of(guests, cell, Some(change.link));
-        let (before, _) = tc::queue(device, spec, &line.rate, has_ends);
+        let (before, _) = tc::queue(whose, device, spec, &line.rate, has_ends);
         change.line.apply(line);
         if let Some(qdisc) = &change.qdisc {
             *spec = qdisc.clone();
         }
-        refused_queue(spec)?;
+        refused_queue(whose, spec)?;
         refused_line(line)?;
         let path = Paths::of(guests, cell, Some(change.link)).alike();
-        let (after, majors) = tc::queue(device, spec, &line.rate, has_ends);
+        let (after, majors) = tc::queue(whose, device, spec, &line.rate, has_ends);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
         let queue = changed.unwrap_or_else(|| tc::anew(device, after));
