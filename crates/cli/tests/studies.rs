@@ -34,6 +34,11 @@ fn home_broadband_holds_quickly() {
 }
 
 #[test]
+fn l4s_holds_quickly() {
+    holds("l4s");
+}
+
+#[test]
 fn steering_holds_quickly() {
     holds("steering");
 }

@@ -156,7 +156,14 @@ fn reasons(study: &Study) -> String {
 
 #[test]
 fn the_pages_of_studies_are_current() {
-    for name in ["adth", "cake", "codel-red", "home-broadband", "steering"] {
+    for name in [
+        "adth",
+        "cake",
+        "codel-red",
+        "home-broadband",
+        "l4s",
+        "steering",
+    ] {
         let study = load(name);
         let page = format!("docs/studies/{name}.md");
         generated::part(&page, "claims", &claims(&study));
