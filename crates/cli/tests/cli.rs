@@ -115,6 +115,32 @@ fn json_is_alone_on_standard_output() {
     assert_eq!(summary["cells"].as_array().map(Vec::len), Some(2));
 }
 
+/// A queue that is a pair has a row for each, and figures that no other queue has.
+#[test]
+fn the_queues_of_a_pair_are_shown_apart() {
+    let folder = Folder::new(include_str!("../../../scenarios/basics/l4s.toml"));
+    let run = |queue: &str, as_json: bool| {
+        let (file, set) = (folder.scenario(), format!("dumbbell.up.qdisc={queue}"));
+        let short = ["run", &file, "--set", &set, "--set", "duration=5s"];
+        let json: &[&str] = if as_json { &["--json"] } else { &[] };
+        let output = sojourn(&[&short, &["--set", "warmup=1s"], json].concat());
+        text(&output.stdout).to_owned()
+    };
+    let shown = run("dualpi2", false);
+    for row in ["up    L ", "up    C "] {
+        assert!(shown.lines().any(|line| line.starts_with(row)), "{shown}");
+    }
+    assert!(!run("fq_codel", false).contains("up    L "));
+    for (queue, has) in [("dualpi2", true), ("fq_codel", false)] {
+        let summary: serde_json::Value = serde_json::from_str(&run(queue, true)).expect("JSON");
+        for key in ["l_sojourn_ms", "c_dropped_packets", "base_probability"] {
+            let links = &summary["cells"][0]["links"];
+            assert_eq!(links["up"].get(key).is_some(), has, "{queue} {key}");
+            assert_eq!(links["down"].get(key), None, "{key}");
+        }
+    }
+}
+
 #[test]
 fn results_do_not_depend_on_the_jobs() {
     let folder = Folder::new(GOOD);
