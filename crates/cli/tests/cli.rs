@@ -118,21 +118,23 @@ fn json_is_alone_on_standard_output() {
 /// A queue that is a pair has a row for each, and figures that no other queue has.
 #[test]
 fn the_queues_of_a_pair_are_shown_apart() {
-    let folder = Folder::new(include_str!("../../../scenarios/basics/l4s.toml"));
-    let run = |queue: &str, as_json: bool| {
-        let (file, set) = (folder.scenario(), format!("dumbbell.up.qdisc={queue}"));
-        let short = ["run", &file, "--set", &set, "--set", "duration=5s"];
-        let json: &[&str] = if as_json { &["--json"] } else { &[] };
-        let output = sojourn(&[&short, &["--set", "warmup=1s"], json].concat());
+    let scenario = sojourn_tidy::root().join("scenarios/basics/l4s.toml");
+    let folder = Folder::new(&std::fs::read_to_string(scenario).expect("it is in the repository"));
+    let run = |queue: &str, more: &[&str]| {
+        let set = format!("dumbbell.up.qdisc={queue}");
+        let file = folder.scenario();
+        let short = ["--set", "duration=5s", "--set", "warmup=1s", "--set", &set];
+        let output = sojourn(&[&["run", &file], &short[..], more].concat());
         text(&output.stdout).to_owned()
     };
-    let shown = run("dualpi2", false);
+    let shown = run("dualpi2", &[]);
     for row in ["up    L ", "up    C "] {
         assert!(shown.lines().any(|line| line.starts_with(row)), "{shown}");
     }
-    assert!(!run("fq_codel", false).contains("up    L "));
+    assert!(!run("fq_codel", &[]).contains("up    L "));
     for (queue, has) in [("dualpi2", true), ("fq_codel", false)] {
-        let summary: serde_json::Value = serde_json::from_str(&run(queue, true)).expect("JSON");
+        let summary: serde_json::Value =
+            serde_json::from_str(&run(queue, &["--json"])).expect("JSON");
         for key in ["l_sojourn_ms", "c_dropped_packets", "base_probability"] {
             let links = &summary["cells"][0]["links"];
             assert_eq!(links["up"].get(key).is_some(), has, "{queue} {key}");
