@@ -108,8 +108,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of the queue with this major number at an interface of the calling thread's namespace, by the
-    /// interface's number.
+    /// Of the queue with this major number at an interface of the calling thread's namespace, by
+    /// the interface's number.
     ///
     /// # Errors
     /// When the kernel is not reached.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sojourn_report::ReportError;
 use sojourn_world::WorldError;
 
-use crate::recipe::Wanted;
+use crate::recipe::{MODULE, Wanted};
 
 /// Why a kernel could not be built, or a guest not be run.
 #[derive(Debug, thiserror::Error)]
@@ -33,10 +33,10 @@ pub enum KernelError {
     },
     /// No module there.
     #[error(
-        "cannot read {}: {source}; `make module` in the project's source makes the module's folder, \
-         {}",
+        "cannot read {}: {source}; `make module` in the project's source makes the module's \
+         folder, {}",
         file.display(),
-        crate::module::USUAL
+        MODULE
     )]
     NoModule {
         /// What was looked for.

@@ -11,8 +11,6 @@ use std::path::Path;
 use crate::KernelError;
 use crate::recipe::{Edit, Fnv};
 
-/// Where the project's recipe leaves the folder.
-pub(crate) const USUAL: &str = "target/module/dkms";
 /// What is taken of it.
 const FILES: [&str; 3] = ["qdisc.c", "library.h", "library.o_shipped"];
 /// Its folder in the source tree.

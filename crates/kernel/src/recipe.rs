@@ -13,7 +13,8 @@ use std::hash::Hasher as _;
 
 pub(crate) use edits::{ADDED, Edit, edits};
 
-use crate::module::USUAL;
+/// Where `make module` leaves the module's files.
+pub(crate) const MODULE: &str = "target/module/dkms";
 
 /// A series of kernels that can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,7 +230,7 @@ impl Wanted {
             let _ = write!(command, " --hz {}", self.tick);
         }
         if self.module {
-            let _ = write!(command, " --module {USUAL}");
+            let _ = write!(command, " --module {MODULE}");
         }
         command
     }

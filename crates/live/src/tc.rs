@@ -12,6 +12,7 @@ mod module;
 mod request;
 
 pub(crate) use counters::{Counted, Counters};
+pub(crate) use request::RTM_NEWQDISC;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -41,8 +42,7 @@ const LINK_START: &str = "link_start";
 const LINK_END: &str = "link_end";
 /// Major number of both.
 pub(crate) const LINK: u16 = 1;
-/// Requests of rtnetlink about a queue.
-pub(crate) const RTM_NEWQDISC: u16 = 36;
+/// The request of rtnetlink to tell about a queue.
 const RTM_GETQDISC: u16 = 38;
 /// The words that name them as a parent.
 const IN_LINK: &str = "parent 1:1";
@@ -376,8 +376,8 @@ pub(crate) fn wire(device: &str, parent: &str) -> String {
     netem(device, parent, WIRE)
 }
 
-/// Runs lines of tc in the calling thread's namespace. Queues that tc, or an older one, does not know
-/// are made without it.
+/// Runs lines of tc in the calling thread's namespace. Queues that tc, or an older one, does not
+/// know are made without it.
 pub(crate) fn run(lines: &[String]) -> io::Result<()> {
     let known = |line: &String| without_tc(line).is_none();
     for lines in lines.chunk_by(|a, b| known(a) && known(b)) {

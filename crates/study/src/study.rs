@@ -175,7 +175,8 @@ impl Study {
         self
     }
 
-    /// With the name that another study, which may be the same one of another time, has for a world.
+    /// With the name that another study, which may be the same one of another time, has for a
+    /// world.
     #[must_use]
     pub fn called_as_in(self, other: &Self) -> Self {
         match &other.called {

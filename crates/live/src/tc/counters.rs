@@ -46,7 +46,14 @@ impl Counters {
     pub(crate) fn read(&mut self) -> io::Result<Counted> {
         let (socket, index) = match self {
             Self::Linux(socket, index) => (socket, *index),
-            Self::Ours(reader) => return Ok(module::counted(&reader.read()?)),
+            Self::Ours(reader) => {
+                let queue = reader.read()?;
+                return Ok(Counted {
+                    dropped: queue.drops(),
+                    marked: queue.report().map_or(0, module::marks),
+                    backlog: queue.backlog(),
+                });
+            }
         };
         // Without ECHO the answer goes to a multicast group alone.
         let asked = message(RTM_GETQDISC, ECHO, &tcmsg(index, LEAF), &[]);

@@ -3,9 +3,8 @@
 //! A line for tc with the word `sojourn` before a discipline's string is told to the kernel by
 //! rtnetlink; statistics are the library's own, as the module tells them.
 
-use super::counters::Counted;
 use super::request::{Asked, TCA_OPTIONS, refused};
-use sojourn_bridge::module::{Installed, Reader};
+use sojourn_bridge::module::Reader;
 use sojourn_bridge::netlink::text;
 use sojourn_qdisc::{Field, Report, Value};
 use std::io;
@@ -35,15 +34,6 @@ pub(super) fn run(line: &str) -> io::Result<()> {
     })
 }
 
-/// What a queue of ours has counted.
-pub(super) fn counted(queue: &Installed) -> Counted {
-    Counted {
-        dropped: queue.drops(),
-        marked: queue.report().map_or(0, marks),
-        backlog: queue.backlog(),
-    }
-}
-
 /// Statistics of the queue that `reader` reads.
 pub(super) fn report(reader: &mut Reader) -> io::Result<Report> {
     let report = reader.read()?.report().cloned();
@@ -51,7 +41,7 @@ pub(super) fn report(reader: &mut Reader) -> io::Result<Report> {
 }
 
 /// Packets marked so far: what the innermost queue says, which decides.
-fn marks(report: &Report) -> u32 {
+pub(super) fn marks(report: &Report) -> u32 {
     if let Some(inner) = &report.inner {
         return marks(inner);
     }

@@ -1,12 +1,13 @@
 //! A line for tc about a queue that tc does not know, carried out by rtnetlink.
 
-use super::RTM_NEWQDISC;
 use sojourn_bridge::Interface;
 use sojourn_bridge::netlink::{
     ACK, CREATE, EXCL, connect, message, messages, outcome, protocols::NETLINK_ROUTE, text,
 };
 use std::io;
 
+/// The request of rtnetlink to make or change a queue.
+pub(crate) const RTM_NEWQDISC: u16 = 36;
 /// Attributes of a message about a queue.
 pub(super) const TCA_KIND: u16 = 1;
 pub(super) const TCA_OPTIONS: u16 = 2;
