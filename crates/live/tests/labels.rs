@@ -151,6 +151,7 @@ fn connection_tracking_tells_hosts_behind_a_translation_apart() {
         scope.spawn(|| {
             lab.bridge.enter().unwrap();
             let mut config = BridgeConfig::new(Lab::LEFT, Lab::RIGHT);
+            config.seed = 1;
             config.up.qdisc = cake("unlimited nat");
             config.gateway = Some(lab.client.clone());
             let mut bridge = Bridge::open(config).unwrap();
