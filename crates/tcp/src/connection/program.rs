@@ -7,7 +7,7 @@ use crate::{INFINITE, Time};
 
 impl Connection {
     /// Writes up to `bytes`; returns how many the send buffer took. After a short write,
-    /// [`Received::writable`] tells when to go on.
+    /// [`Received::writable`](crate::Received::writable) tells when to go on.
     pub fn write(&mut self, bytes: u64) -> u64 {
         self.sender.write(bytes)
     }
@@ -59,13 +59,13 @@ impl Connection {
         self.receiver.read(most, now)
     }
 
-    /// Nagle's algorithm, from now on, in the place of [`Config::nagle`].
+    /// Nagle's algorithm, from now on, in the place of [`Config::nagle`](crate::Config::nagle).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.sender.set_nagle(nagle);
     }
 
     /// The send buffer holds so many bytes now, and this many at most, in the place of
-    /// [`Config::send_buffer`].
+    /// [`Config::send_buffer`](crate::Config::send_buffer).
     pub fn set_send_buffer(&mut self, start: u64, most: u64) {
         self.sender.set_buffer(start, most);
     }
