@@ -347,6 +347,10 @@ fn mistakes_are_named_with_their_place() {
             "own.pkt:1:18: `x` where an acknowledgement number belongs",
         ),
         ("0 close 3", "own.pkt:1:3: `close` where a packet"),
+        (
+            "0 bnd(3) = 0",
+            "own.pkt:1:3: `bnd` is no call: accept, bind,",
+        ),
         ("0 close(3)", "own.pkt:1:11: the end where `=` belongs"),
         ("0 `sysctl", "own.pkt:1:4: no ``` ends what begins here"),
         ("0~1 close(3) = 0", "own.pkt:1:17: a range of time before"),

@@ -3,6 +3,40 @@
 use crate::lex::{Cursor, Problem};
 use crate::script::{Arg, Call};
 
+/// The calls that packetdrill knows (`run_system_call.c`), whether or not they are modelled here.
+const CALLS: [&str; 30] = [
+    "accept",
+    "bind",
+    "cap_set",
+    "close",
+    "connect",
+    "epoll_create",
+    "epoll_ctl",
+    "epoll_wait",
+    "fcntl",
+    "getsockopt",
+    "ioctl",
+    "listen",
+    "open",
+    "pipe",
+    "poll",
+    "read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "send",
+    "sendfile",
+    "sendmsg",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+    "socket",
+    "splice",
+    "write",
+    "writev",
+];
+
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Call, Problem> {
     let problem = cursor.problem(format!(
         "{} where a packet (`<`, `>`), a call, shell commands or %{{ python }}% belong",
@@ -11,6 +45,12 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Call, Problem> {
     let name = cursor.word().to_owned();
     if name.is_empty() || !cursor.take("(") {
         return Err(problem);
+    }
+    if !CALLS.contains(&name.as_str()) {
+        return Err(Problem {
+            what: format!("`{name}` is no call: {}", CALLS.join(", ")),
+            ..problem
+        });
     }
     let args = list(cursor, ")")?;
     cursor.expect("=")?;
