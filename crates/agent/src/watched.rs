@@ -1,7 +1,7 @@
 //! A queue that sees how long packets stay in another one.
 
 use sojourn_qdisc::{
-    Backlog, ChangeError, ClassCounts, Counters, Dequeue, Gauge, Outlet, Qdisc, Report, Spec,
+    Backlog, ChangeError, ClassCounts, Counters, Dequeue, Dual, Gauge, Outlet, Qdisc, Report, Spec,
 };
 use sojourn_sim::Packet;
 use sojourn_units::{Span, Time, forward};
@@ -41,6 +41,7 @@ impl Qdisc<Packet> for Watched {
         change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
         head_len(self: &Self) -> Option<u32>;
         tin(self: &Self) -> Option<usize>;
+        dual(self: &Self) -> Option<Dual>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, Packet)>;
         adopt(self: &mut Self, held: Vec<(Time, Packet)>, counters: Counters);
