@@ -138,7 +138,7 @@ fn reasons(study: &Study) -> String {
                 None => String::new(),
             };
             let up_to = match &mark.bound {
-                Some(bound) => format!(" Up to: `{bound}`."),
+                Some(bound) => format!(" Accepted: `{bound}`."),
                 None => String::new(),
             };
             let status = mark.cause.status().title();
