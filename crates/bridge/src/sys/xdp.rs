@@ -35,8 +35,9 @@ const XDP_TX_METADATA: u32 = 1 << 1;
 /// `XDP_MAX_TX_SKB_BUDGET`, Linux 6.17: most frames that one system call sends.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
-/// How long the kernel may take to let go of a queue: milliseconds, more on a busy machine.
-const MOST_OF_A_RELEASE: Duration = Duration::from_secs(1);
+/// How long the kernel may take to let go of a queue: milliseconds, and more than a second on a
+/// machine whose processors have much else to do.
+const MOST_OF_A_RELEASE: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
 /// Bytes of a frame that have its headers, as a rule.
