@@ -9,10 +9,10 @@ use serde_json::Value;
 use sojourn_report::Spool;
 use sojourn_world::{ScenarioInfo, WorldName};
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Flows that begin at different times, so that seeds differ.
 fn scenario() -> String {
@@ -105,25 +105,29 @@ fn kept(out: &Path, Source(number, file): Source<'_>) -> Vec<Times> {
 /// now and then that of another run, where a run takes less than a millisecond.
 type Times = (f64, f64);
 
-/// Begins a run, and kills it when it has kept some. What those took.
+/// Bytes to which a file of kept runs may grow before the kernel kills whoever writes it: some
+/// eight runs, and a part of one.
+const MOST: u64 = 100 << 10;
+
+/// Begins a run that is killed when it has kept some: by the kernel, so that how many these are does
+/// not depend on how fast anything is. What those took.
 fn kill(words: &str, dir: &Path, out: &str, source: Source<'_>) -> Vec<Times> {
     let out = dir.join(out);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sojourn"))
+    // In units of 512 bytes (POSIX, "ulimit").
+    let limited = format!("ulimit -c 0; ulimit -f {}; exec \"$0\" \"$@\"", MOST / 512);
+    let killed = Command::new("sh")
+        .args(["-c", &limited, env!("CARGO_BIN_EXE_sojourn")])
         .args(words.split(' '))
         .current_dir(dir)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .expect("the program has been built");
-    while kept(&out, source).len() < 4 {
-        let ended = child.try_wait().expect("it is our child");
-        assert!(ended.is_none(), "it ended before it was killed");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().expect("it runs");
-    child.wait().expect("it is our child");
+        .status()
+        .expect("a shell is there");
+    assert_eq!(killed.signal(), Some(libc::SIGXFSZ), "{killed}");
     assert!(!out.join("summary.json").exists());
-    kept(&out, source)
+    let kept = kept(&out, source);
+    assert!(kept.len() >= 4, "{} runs in {MOST} bytes", kept.len());
+    kept
 }
 
 fn summary(out: &Path) -> Value {
@@ -179,13 +183,29 @@ fn assert_same_results(a: &Path, b: &Path) {
     assert_eq!(without_cost(a), without_cost(b));
 }
 
-/// The end of a file of what was kept in `out` is missing: its last run alone is made again.
-fn goes_on_without_one(words: &str, dir: &Path, before: &[Times]) {
+/// The end of the last whole run in a file of what was kept in `out` is missing: that run alone is
+/// made again.
+fn goes_on_without_one(words: &str, dir: &Path, before: &[Times], source: Source<'_>) {
     let out = dir.join("out");
-    let mut files = fs::read_dir(out.join("unfinished")).expect("a folder");
-    let file = files.next().expect("one").expect("an entry").path();
-    let bytes = fs::read(&file).expect("it can be read");
-    fs::write(file, &bytes[..bytes.len() - 7]).expect("it can be written");
+    let files = fs::read_dir(out.join("unfinished")).expect("a folder");
+    let files = files.map(|file| file.expect("an entry").path());
+    let (bytes, file) = files
+        .map(|file| (fs::read(&file).expect("it can be read"), file))
+        .find(|(bytes, _)| bytes.len() as u64 == MOST)
+        .expect("one was full");
+    let cut = |length: usize| fs::write(&file, &bytes[..length]).expect("it can be written");
+    // The fewest bytes in which all are whole.
+    let (mut less, mut enough) = (0, bytes.len());
+    while enough - less > 1 {
+        let length = usize::midpoint(less, enough);
+        cut(length);
+        if kept(&out, source).len() == before.len() {
+            enough = length;
+        } else {
+            less = length;
+        }
+    }
+    cut(enough - 7);
     good(&format!("{words} --resume"), dir);
     let after = times(&out);
     let same = before.iter().filter(|run| after.contains(run)).count();
@@ -199,7 +219,7 @@ fn what_a_killed_run_has_finished_is_kept() {
     good("run small.toml --quiet --seeds 40 --out whole", dir);
     let words = "run small.toml --quiet --seeds 40 --jobs 2 --out out";
     let before = kill(words, dir, "out", SCENARIO);
-    goes_on_without_one(words, dir, &before);
+    goes_on_without_one(words, dir, &before, SCENARIO);
     assert_same(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.
     let words = words.replace("out out", "out again");
@@ -243,7 +263,7 @@ fn a_killed_study_goes_on() {
     let words = "reproduce . --quiet --seeds 20 --jobs 2 --out out";
     // Of the second setting alone: what is kept is known by its setting.
     let before = kill(&format!("{words} --claims F1"), dir, "out", FAR);
-    goes_on_without_one(words, dir, &before);
+    goes_on_without_one(words, dir, &before, FAR);
     assert_same_study(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.
     good(words, dir);
