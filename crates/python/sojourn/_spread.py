@@ -114,9 +114,9 @@ def gather(
             done[number] = _native.Results.unpack(file.read_bytes(), [])
     failures: list[str] = []
     left = [number for number in range(len(checked)) if number not in done]
-    futures = {executor.submit(_task, sweep, share): share for share in _shares(left)}
+    futures, broken = _submitted(executor, sweep, _shares(left))
     tell(len(done))
-    for number, answer in _answers(futures):
+    for number, answer in _answers(futures, broken):
         if isinstance(answer, str):
             failures.append(answer)
             continue
@@ -131,9 +131,23 @@ def gather(
     return dict(sorted(done.items())), failures
 
 
-def _answers(futures: dict[Future[Any], list[int]]) -> Iterator[tuple[int, Answer]]:
+def _submitted(
+    executor: Executor, sweep: Sweep, shares: list[list[int]]
+) -> tuple[dict[Future[Any], list[int]], BrokenExecutor | None]:
+    """The tasks that the executor has taken, and why it takes no more, if it lost its workers."""
+    futures: dict[Future[Any], list[int]] = {}
+    for share in shares:
+        try:
+            futures[executor.submit(_task, sweep, share)] = share
+        except BrokenExecutor as error:
+            return futures, error
+    return futures, None
+
+
+def _answers(
+    futures: dict[Future[Any], list[int]], broken: BrokenExecutor | None
+) -> Iterator[tuple[int, Answer]]:
     """Each run's number and what it has yielded, as they come."""
-    broken: BrokenExecutor | None = None
     try:
         for future in as_completed(futures):
             try:

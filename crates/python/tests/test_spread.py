@@ -3,10 +3,17 @@
 import multiprocessing
 import os
 import signal
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed
 import pytest
 
@@ -65,6 +72,30 @@ def test_a_killed_worker_loses_no_run_that_is_kept(
     assert len(list(tmp_path.iterdir())) == 16
 
 
+class Broken(Executor):
+    """Its workers die while tasks are still handed over: three of these are done."""
+
+    def __init__(self, pool: Executor) -> None:
+        self.pool, self.left = pool, 3
+
+    def submit(self, *args: Any, **more: Any) -> "Future[Any]":
+        if self.left == 0:
+            raise BrokenExecutor("a worker has died")
+        self.left -= 1
+        return self.pool.submit(*args, **more)
+
+
+def test_workers_that_die_early_lose_no_run_that_is_done(
+    home: sojourn.Scenario, tmp_path: Path
+) -> None:
+    with (
+        ThreadPoolExecutor(2) as threads,
+        pytest.raises(sojourn.RunError, match="lost its workers"),
+    ):
+        sojourn.sweep(home, AXES, seeds=2, executor=Broken(threads), keep=tmp_path)
+    assert len(list(tmp_path.glob("*.run"))) == 3
+
+
 class Never(Executor):
     def submit(self, *_: Any, **__: Any) -> "Future[Any]":
         raise AssertionError("it is kept")
@@ -93,9 +124,14 @@ def test_mistakes_are_found_before_anything_is_sent(home: sojourn.Scenario) -> N
 
 
 def test_a_dask_cluster(home: sojourn.Scenario, here: sojourn.Results) -> None:
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    )
-    with cluster, distributed.Client(cluster) as client:
+    # Of a busy machine's processes some start late.
+    patience = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
+    with (
+        dask.config.set(patience),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, timeout="300s") as client,
+    ):
         there = sojourn.sweep(home, AXES, seeds=2, executor=client.get_executor())
     assert there.runs["digest"] == here.runs["digest"]
