@@ -89,9 +89,10 @@ def test_charts_and_figures_are_there(browser, site):
 def test_the_charts_grow_while_a_run_is_on(browser, site):
     browser.go(site)
     browser.wait(DONE)
-    browser.choose("#pace", "10")
+    # A minute in real time: it is still on when a busy machine looks.
+    browser.choose("#pace", "1")
     value = "document.getElementById('progress').value"
-    browser.wait(f"{value} > 0.5 && {value} < 30")
+    browser.wait(f"{value} > 0.5 && {value} < 60")
     path = "document.querySelector('#charts path[fill=none]')?.getAttribute('d')"
     before = browser.wait(path)
     browser.wait(f"{path}?.length > arguments[0].length", before)

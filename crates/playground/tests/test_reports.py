@@ -68,7 +68,7 @@ def test_every_chart_is_saved(browser, pages, name):
     buttons = browser.all(".save button")
     menus = len(browser.all(".save"))
     assert buttons == ["SVG", "PNG", "CSV"] * menus
-    browser.wait("saved.length >= arguments[0] && saved", len(buttons), seconds=120)
+    browser.wait("saved.length >= arguments[0] && saved", len(buttons))
     saved = browser.run("""
         for (const file of saved.filter((one) => one.name.endsWith('.svg'))) {
             const tree = new DOMParser().parseFromString(file.text, 'image/svg+xml');

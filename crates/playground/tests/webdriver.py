@@ -11,6 +11,8 @@ import urllib.request
 
 # The name under which an element comes (section 11, "Elements").
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+# How long a busy machine may take for what comes.
+PATIENCE_S = 300
 
 
 class Browser:
@@ -46,7 +48,7 @@ class Browser:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             why = json.load(error)["value"]
@@ -66,9 +68,9 @@ class Browser:
         """The value of a function's body in the page."""
         return self.ask("POST", "/execute/sync", {"script": script, "args": list(args)})
 
-    def wait(self, what: str, *args: object, seconds: float = 30) -> object:
-        """What an expression in the page comes to, once that is true."""
-        end = time.monotonic() + seconds
+    def wait(self, what: str, *args: object) -> object:
+        """What an expression in the page comes to, once that is true; on a busy machine late."""
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             if value := self.run(f"return {what};", *args):
                 return value
