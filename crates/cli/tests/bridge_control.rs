@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::process::{Running, bridge, ctl, ground, program};
-use common::rig::{Link, OURS, Raw, available, exchange, frame};
+use common::process::{Running, bridge, ctl, ground, program, wait_for};
+use common::rig::{Link, OURS, PASSES, Raw, available, exchange, frame, passes};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -15,14 +15,6 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-
-/// A hundred frames each way, and none back.
-const PASSES: [usize; 4] = [100, 0, 100, 0];
-
-/// All frames pass both ways, none comes back.
-fn passes(link: &Link) {
-    assert_eq!(exchange(link), PASSES);
-}
 
 /// A bridge that has printed more than a pipe holds, 64 KiB, and that nobody has read.
 fn unread(link: &Link) -> Running {
@@ -41,13 +33,13 @@ fn nobody_need_read_what_the_bridge_prints() {
     }
     let link = Link::new();
     let mut process = unread(&link);
-    passes(&link);
+    passes(&link, "with nobody who reads");
     process.close_output();
     for _ in 0..3 {
         process.signal("USR1");
         thread::sleep(Duration::from_millis(20));
     }
-    passes(&link);
+    passes(&link, "with nobody there");
     process.interrupt();
 }
 
@@ -72,7 +64,7 @@ fn a_lost_terminal_ends_nothing() {
     let process = bridge(&link, "a1 b1", Path::new("."));
     process.signal("HUP");
     thread::sleep(Duration::from_millis(100));
-    passes(&link);
+    passes(&link, "without a terminal");
     process.interrupt();
 }
 
@@ -100,7 +92,7 @@ fn silent_clients_lock_nobody_out() {
     assert!(changed.contains("target 7ms"), "{changed}");
     assert!(ask(&mut client, "text").contains("target 7ms"));
     assert!(ask(&mut client, "rate up 0").contains("above zero"));
-    passes(&link);
+    passes(&link, "with silent clients");
     drop(silent);
     process.interrupt();
     assert!(!path.exists(), "the socket goes with the bridge");
@@ -158,7 +150,7 @@ fn a_full_disk_is_told_at_once() {
         "{}",
         told()
     );
-    passes(&link);
+    passes(&link, "with a full disk");
     process.signal("INT");
     assert!(
         process.ended(),
@@ -238,7 +230,7 @@ fn a_change_is_laid_over_what_runs() {
     );
     // At 9 Mbit/s the hundred frames of a burst would wait long enough for COBALT to drop one.
     assert_eq!(ctl("change up cake unlimited").0, Some(0));
-    passes(&link);
+    passes(&link, "through what was changed");
     process.interrupt();
 }
 
@@ -246,7 +238,8 @@ fn a_change_is_laid_over_what_runs() {
 #[test]
 fn verify_says_where_the_queue_is() {
     let Some((dir, link)) = ground() else { return };
-    let words = "a1 b1 --control control --up-rate 1mbit";
+    // What stands still for a moment and lets the kernel forward is another verdict.
+    let words = "a1 b1 --no-fail-open --control control --up-rate 1mbit";
     let process = bridge(&link, words, dir.path());
     let left = Raw::new(&link.client, "a0");
     let verdict = |frames: usize, millis: u64| {
@@ -267,13 +260,21 @@ fn verify_says_where_the_queue_is() {
             judged["pairs"][0]["up"]["verdict"].clone()
         })
     };
+    // A busy machine may hold up the load, the looks or the bridge for a part of a second.
+    let becomes = |wanted: &str, frames, millis| {
+        let mut found = (0..5).map(|_| verdict(frames, millis));
+        assert!(found.any(|found| found == wanted), "{wanted}");
+    };
     // Twenty times 1000 bytes in 20 ms are 8 Mbit/s.
-    assert_eq!(verdict(20, 20), "in_force");
+    becomes("in_force", 20, 20);
     assert_eq!(ctl(dir.path(), "rate up 4mbit").0, Some(0));
-    thread::sleep(Duration::from_secs(1));
-    // One in 5 ms is 1.6 Mbit/s: each is sent before the next comes, unless the machine is busy.
-    let found: Vec<_> = (0..5).map(|_| verdict(1, 5)).collect();
-    assert!(found.contains(&"elsewhere".into()), "{found:?}");
+    wait_for("an empty queue", || {
+        let (_, said) = ctl(dir.path(), "--json stats");
+        let stats: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+        stats["stats"]["a1-b1"]["up"]["qdisc"][0]["backlog"] == 0
+    });
+    // One in 5 ms is 1.6 Mbit/s: each is sent before the next comes.
+    becomes("elsewhere", 1, 5);
     assert_eq!(ctl(dir.path(), "rate up unlimited").0, Some(0));
     assert_eq!(verdict(1, 5), "not_set");
     process.interrupt();
@@ -298,7 +299,6 @@ fn memory_goes_back_when_a_flood_is_over() {
     let (code, said) = ctl(dir.path(), "change up pfifo limit 100000");
     assert_eq!(code, Some(0), "{said}");
     let left = Raw::new(&link.client, "a0");
-    let wait = || thread::sleep(Duration::from_millis(100));
     // 2.2 KiB each.
     for _ in 0..1000 {
         for _ in 0..500 {
@@ -311,14 +311,7 @@ fn memory_goes_back_when_a_flood_is_over() {
     let full = resident(&process);
     assert!(full > 100_000, "{full} kB");
     assert_eq!(ctl(dir.path(), "rate up unlimited").0, Some(0));
-    for _ in 0..100 {
-        if resident(&process) < full / 2 {
-            break;
-        }
-        wait();
-    }
-    let left_over = resident(&process);
-    assert!(left_over < full / 2, "{left_over} kB of {full}");
+    wait_for("half of the memory", || resident(&process) < full / 2);
     process.interrupt();
 }
 

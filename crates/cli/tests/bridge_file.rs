@@ -4,14 +4,12 @@
 
 mod common;
 
-use common::process::{bridge, ctl, ground, program, told};
-use common::rig::{exchange, lost_but_not_doubled, numbered};
+use common::process::{bridge, ctl, ground, program, told, wait_for};
+use common::rig::{lost_but_not_doubled, numbered, passes};
 use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
-
-const PASSES: [usize; 4] = [100, 0, 100, 0];
 
 /// The file with these tables.
 fn write(dir: &Path, pairs: &str) {
@@ -44,7 +42,8 @@ fn several_pairs_are_one_process() {
         &[&wan("down = { qdisc = \"fq_codel\" }"), DSL].concat(),
     );
     let process = bridge(&link, "--config bridge.toml", dir);
-    assert_eq!([exchange(&link), exchange(&other)], [PASSES; 2]);
+    passes(&link, "the first pair");
+    passes(&other, "the second pair");
     let said = told(dir, "stats");
     assert!(
         said.contains("pair wan\n") && said.contains("pair dsl\n"),
@@ -63,10 +62,11 @@ fn several_pairs_are_one_process() {
     assert!(stats["stats"]["wan"].is_null(), "{stats}");
     // An interface that goes takes its own pair with it, and a reload brings that back.
     other.middle.ip("link delete b2");
-    thread::sleep(Duration::from_millis(300));
-    assert_eq!(exchange(&link), PASSES);
+    wait_for("the end of the pair", || {
+        told(dir, "stats").contains("pair dsl\nthe bridge has ended\n")
+    });
+    passes(&link, "the pair that stays");
     let said = told(dir, "stats");
-    assert!(said.contains("pair dsl\nthe bridge has ended\n"), "{said}");
     assert!(said.contains("pair wan\nqdisc"), "{said}");
     let error = refused(dir, "reload");
     assert!(
@@ -81,7 +81,8 @@ fn several_pairs_are_one_process() {
     other.server.ip("link set b0 up");
     let said = told(dir, "reload");
     assert!(said.starts_with("pair dsl starts: a2 <-> b2"), "{said}");
-    assert_eq!([exchange(&link), exchange(&other)], [PASSES; 2]);
+    passes(&link, "the pair that stayed");
+    passes(&other, "the pair that is back");
     process.interrupt();
 }
 
@@ -204,7 +205,10 @@ fn a_wrong_file_changes_nothing() {
     fs::remove_file(dir.join("bridge.toml")).unwrap();
     assert!(refused(dir, "reload").contains("cannot be read"));
     process.signal("HUP");
-    assert_eq!(exchange(&link), PASSES);
+    wait_for("the refusal", || {
+        told(dir, "history").contains("SIGHUP: reload refused")
+    });
+    passes(&link, "after what was refused");
     // What `ctl` has changed differs from the file too.
     write(dir, &good);
     told(dir, "rate up 5mbit");

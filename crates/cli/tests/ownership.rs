@@ -5,14 +5,12 @@
 mod common;
 
 use common::process::{Running, bridge, program};
-use common::rig::{Link, available, devices, exchange, offload};
+use common::rig::{Link, PASSES, available, devices, exchange, offload, passes};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 use std::thread;
 use std::time::Duration;
-
-const PASSES: [usize; 4] = [100, 0, 100, 0];
 
 fn start(link: &Link) -> Running {
     bridge(link, "a1 b1 --require-fail-open", Path::new("."))
@@ -44,7 +42,7 @@ fn an_interface_has_one_bridge() {
         let holder = format!("another bridge already: process {}", first.id());
         assert!(error.contains(&holder), "{error}");
     }
-    assert_eq!(exchange(&link), PASSES, "once each");
+    passes(&link, "through the first");
     first.interrupt();
     assert_eq!(devices(&link), before);
     start(&link).interrupt();
@@ -64,7 +62,7 @@ fn a_name_says_nothing_about_who_made_a_bridge() {
     );
     let before = devices(&link);
     let process = start(&link);
-    assert_eq!(exchange(&link), PASSES, "through us");
+    passes(&link, "through us");
     process.interrupt();
     assert_eq!(devices(&link), before, "it stays");
     assert_eq!(exchange(&link), PASSES, "through the user's own");
@@ -97,7 +95,7 @@ fn the_hosts_own_addresses_are_not_cut_off() {
     let error = refused(&link, "bridge a1 b1 --require-fail-open");
     assert!(error.contains("`a1` has an IP address"), "{error}");
     let process = bridge(&link, "a1 b1", Path::new("."));
-    assert_eq!(exchange(&link), PASSES, "without a way round");
+    passes(&link, "without a way round");
     process.interrupt();
     assert!(has(&link, "a1", "2001:db8::1"));
     link.middle.ip("-6 address flush dev a1 scope global");
@@ -185,7 +183,7 @@ fn half_a_link_leaves_no_half_bridge() {
     link.middle.ip("link delete b1");
     again(&link);
     let next = start(&link);
-    assert_eq!(exchange(&link), PASSES);
+    passes(&link, "through the next");
     next.interrupt();
     assert!(!devices(&link).join("\n").contains("sojourn"));
 }

@@ -6,7 +6,7 @@ mod common;
 
 use common::process::{Running, bridge, program};
 use common::rig::{
-    Link, Raw, StopOnDrop, available, exchange, frame, lost_but_not_doubled, numbered,
+    Link, Raw, StopOnDrop, available, frame, lost_but_not_doubled, measured, numbered, wait_for,
 };
 use std::ops::Range;
 use std::path::Path;
@@ -42,12 +42,12 @@ struct Stop {
 fn stand_still(process: &Running, sent: &AtomicU32) -> Stop {
     // The one that is being sent just now is not among them.
     let next = || sent.load(Ordering::Relaxed) + 1;
-    process.signal("STOP");
-    wait(50);
+    process.stop();
     let start = next();
-    wait(450);
+    wait(500);
     let middle = next();
     wait(500);
+    wait_for("frames", || sent.load(Ordering::Relaxed) > middle);
     let end = sent.load(Ordering::Relaxed);
     process.signal("CONT");
     Stop {
@@ -72,11 +72,16 @@ fn counted(statistics: &str, name: &str) -> usize {
 fn the_kernel_forwards_while_a_bridge_stands_still() {
     let Some(_alone) = alone() else { return };
     for port in ["packet", "packet --workers 2", "xdp"] {
-        the_kernel_forwards(port);
+        measured(|| the_kernel_forwards(port), few_are_lost);
     }
 }
 
-fn the_kernel_forwards(port: &str) {
+/// Of so many sent so many were lost.
+fn few_are_lost(&(sent, lost): &(usize, usize)) {
+    assert!(lost < sent / 5, "{lost} of {sent} are lost");
+}
+
+fn the_kernel_forwards(port: &str) -> (usize, usize) {
     let link = Link::new();
     let words = format!("a1 b1 --require-fail-open --port {port}");
     let process = bridge(&link, &words, Path::new("."));
@@ -103,7 +108,7 @@ fn the_kernel_forwards(port: &str) {
     }
     let late: usize = stops.iter().map(|stop| stop.late.len()).sum();
     assert!(late > 0 && by_kernel >= late);
-    assert!(lost < sent as usize / 5, "{lost} of {sent} are lost");
+    (sent as usize, lost)
 }
 
 /// Under a flood from its left it stands still between reading one side and the other: what waits at
@@ -130,7 +135,7 @@ fn a_flooded_bridge_that_stands_still_doubles_nothing() {
             numbered(&link, |_| {
                 for _ in 0..20 {
                     wait(100);
-                    process.signal("STOP");
+                    process.stop();
                     wait(250);
                     process.signal("CONT");
                 }
@@ -149,22 +154,26 @@ fn a_flooded_bridge_that_stands_still_doubles_nothing() {
 fn one_that_ends_after_a_standstill_doubles_nothing() {
     let Some(_alone) = alone() else { return };
     for port in ["packet", "packet --workers 2"] {
-        let link = Link::new();
-        let words = format!("a1 b1 --require-fail-open --keep-bridge --port {port}");
-        let mut process = bridge(&link, &words, Path::new("."));
-        let (sent, received) = numbered(&link, |_| {
-            wait(300);
-            process.signal("STOP");
-            wait(400);
-            process.signal("TERM");
-            process.signal("CONT");
-            assert!(process.ends_by_itself());
-            wait(200);
-        });
-        let lost = lost_but_not_doubled(sent, &received);
-        println!("{port}: {sent} sent, {lost} lost");
-        assert!(lost < sent as usize / 5, "{lost} of {sent} are lost");
+        measured(|| ends_after_a_standstill(port), few_are_lost);
     }
+}
+
+fn ends_after_a_standstill(port: &str) -> (usize, usize) {
+    let link = Link::new();
+    let words = format!("a1 b1 --require-fail-open --keep-bridge --port {port}");
+    let mut process = bridge(&link, &words, Path::new("."));
+    let (sent, received) = numbered(&link, |_| {
+        wait(300);
+        process.stop();
+        wait(400);
+        process.signal("TERM");
+        process.signal("CONT");
+        assert!(process.ends_by_itself());
+        wait(200);
+    });
+    let lost = lost_but_not_doubled(sent, &received);
+    println!("{port}: {sent} sent, {lost} lost");
+    (sent as usize, lost)
 }
 
 #[test]
@@ -183,10 +192,14 @@ fn stale_frames_are_dropped(port: &str) {
     let (sent, received) = numbered(&link, |sent| {
         wait(200);
         meanwhile = stand_still(&process, sent).late;
-        wait(200);
+        let end = sent.load(Ordering::Relaxed);
+        wait_for("frames", || sent.load(Ordering::Relaxed) > end + 100);
     });
     let lost = lost_but_not_doubled(sent, &received);
-    assert_eq!(exchange(&link), [100, 0, 100, 0], "and it goes on");
+    assert!(
+        received.iter().any(|number| *number > meanwhile.end),
+        "it goes on"
+    );
     let statistics = process.interrupt();
     let (stale, missed) = (
         counted(&statistics, "stale"),

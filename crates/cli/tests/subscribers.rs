@@ -4,7 +4,7 @@
 mod common;
 
 use common::process::{bridge, ctl, ground, told};
-use common::rig::{Link, Net, exchange, lost_but_not_doubled, numbered};
+use common::rig::{Link, Net, PASSES, PATIENCE, exchange, lost_but_not_doubled, numbered};
 use common::sojourn;
 use std::fs;
 use std::net::UdpSocket;
@@ -44,9 +44,7 @@ fn talk(link: &Link) {
     let server = socket(&link.server, "10.9.0.2:5001");
     let client = socket(&link.client, "10.9.0.1:5001");
     for socket in [&server, &client] {
-        socket
-            .set_read_timeout(Some(Duration::from_secs(5)))
-            .unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
     }
     for number in 0..30 {
         client.send_to(&[7; 100], "10.9.0.2:5001").unwrap();
@@ -130,7 +128,7 @@ fn circuits_come_and_go_and_nothing_is_lost() {
     });
     assert_eq!(lost_but_not_doubled(sent, &received), 0, "of {sent}");
     assert!(received.is_sorted());
-    assert_eq!(exchange(&link), [100, 0, 100, 0]);
+    assert_eq!(exchange(&link), PASSES);
     assert!(told("stats").starts_with("qdisc tree"));
     counts_of_circuits(dir, &link);
     process.interrupt();
@@ -149,7 +147,7 @@ fn files_of_libreqos_will_do() {
                    1,\"Mill Lane, 1\",1,A,Hill,,10.9.0.1,,1,1,50,2.5,\n";
     fs::write(dir.join("d.csv"), devices).unwrap();
     let process = bridge(&link, "--config bridge.toml", dir);
-    assert_eq!(exchange(&link), [100, 0, 100, 0]);
+    assert_eq!(exchange(&link), PASSES);
     process.interrupt();
     fs::write(dir.join("n.json"), "{}").unwrap();
     let checked = sojourn(&["check", "bridge.toml"], dir);

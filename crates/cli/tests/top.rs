@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::process::{Running, bridge, ctl, ground, program};
-use common::rig::{Link, StopOnDrop};
+use common::process::{Running, bridge, ctl, ground, program, wait_for};
+use common::rig::{Link, StopOnDrop, measured};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use std::fs::{self, File};
@@ -85,18 +85,27 @@ fn number(row: &Row, name: &str) -> f64 {
 fn a_recording_tells_what_flows_did() {
     let Some((dir, link)) = ground() else { return };
     let dir = dir.path();
-    let process = bridge(&link, "a1 b1 --control control", dir);
-    assert_eq!(ctl(dir, "change up cake bandwidth 10mbit").0, Some(0));
-    let (code, text_out) = flooded(&link, || {
-        said("top --socket control --record top.parquet --seconds 3", dir)
-    });
-    assert_eq!(code, Some(0), "{text_out}");
-    assert!(text_out.starts_with("top.parquet: "), "{text_out}");
-    let rows = rows(&dir.join("top.parquet"));
-    assert!(
-        text_out.ends_with(&format!(" samples, {} rows\n", rows.len())),
-        "{text_out}"
-    );
+    let run = || {
+        let process = bridge(&link, "a1 b1 --control control", dir);
+        assert_eq!(ctl(dir, "change up cake bandwidth 10mbit").0, Some(0));
+        let (code, text_out) = flooded(&link, || {
+            said("top --socket control --record top.parquet --seconds 3", dir)
+        });
+        process.interrupt();
+        assert_eq!(code, Some(0), "{text_out}");
+        assert!(text_out.starts_with("top.parquet: "), "{text_out}");
+        let rows = rows(&dir.join("top.parquet"));
+        assert!(
+            text_out.ends_with(&format!(" samples, {} rows\n", rows.len())),
+            "{text_out}"
+        );
+        rows
+    };
+    measured(run, |rows| judge(rows));
+}
+
+/// What is recorded of a flood twice as fast as the queue, and of a few packets beside it.
+fn judge(rows: &[Row]) {
     let of = |direction: &str, kind: &str, name: &str| -> Vec<&Row> {
         let rows = rows.iter().filter(|row| {
             text(row, "pair") == "a1-b1"
@@ -142,7 +151,6 @@ fn a_recording_tells_what_flows_did() {
         "a sparse flow goes first: {flooded} {sparse}"
     );
     assert!(last(&queue, "delay_ms") > 0.0 && last(&queue, "rate_bps") > 5e6);
-    process.interrupt();
 }
 
 #[test]
@@ -286,11 +294,7 @@ fn it_ends_when_its_terminal_goes() {
         let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         stat.is_ok_and(|stat| !stat.contains(") Z "))
     };
-    let has_ended = (0..500).any(|_| {
-        thread::sleep(Duration::from_millis(20));
-        !lives()
-    });
-    assert!(has_ended, "it goes on");
+    wait_for("its end", || !lives());
     assert!(!rows(&dir.join("gone.parquet")).is_empty());
     process.interrupt();
 }

@@ -63,8 +63,8 @@ fn no_frame_is_sent_twice_or_back() {
         for _ in 0..100 {
             left.send(&frame(0x88b5, &[1; 100]));
         }
-        assert_eq!(right.count(ours), 100);
-        assert_eq!(left.count(ours), 0);
+        assert_eq!(right.count(100, ours), 100);
+        assert_eq!(left.count(0, ours), 0);
     });
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::StopOnDrop;
+use common::{PATIENCE, StopOnDrop, measured};
 use sojourn_apps::Ping;
 use sojourn_bridge::{Bridge, BridgeConfig, Frame, Observer, Point, Side};
 use sojourn_live::{Gateway, Host, Lab, Live, Plan};
@@ -75,24 +75,32 @@ fn tins(report: &Report) -> Vec<i64> {
 fn marks_and_classes_choose_tins_both_ways() {
     let label = |mark, class| Label { mark, class };
     let labels = [(0, label(0x30, 1)), (0, label(0, 1)), (0, label(0, 0))];
-    let result = run(&probes(
-        &labels,
-        false,
-        &cake("unlimited diffserv3 fwmark 0xf0"),
-    ));
-    for (name, link) in &result.links {
-        // Bulk by class, best effort by DSCP, voice by mark.
-        assert_eq!(tins(&link.qdisc), [40, 40, 40], "{name}");
-    }
+    let queue = cake("unlimited diffserv3 fwmark 0xf0");
+    let cell = probes(&labels, false, &queue);
+    // Of a busy machine's probes the last may come after the end.
+    measured(
+        || run(&cell),
+        |result| {
+            for (name, link) in &result.links {
+                // Bulk by class, best effort by DSCP, voice by mark.
+                assert_eq!(tins(&link.qdisc), [40, 40, 40], "{name}");
+            }
+        },
+    );
 }
 
 #[test]
 fn a_cell_behind_a_translation_runs_and_its_opposite_is_refused() {
     let hosts = [(0, Label::default()), (1, Label::default())];
     let mut cell = probes(&hosts, true, &cake("unlimited nat dual-srchost"));
-    for (name, probe) in &run(&cell).flows {
-        assert_eq!(probe.loss_ratio, Some(0.0), "{name}");
-    }
+    measured(
+        || run(&cell),
+        |result| {
+            for (name, probe) in &result.flows {
+                assert_eq!(probe.loss_ratio, Some(0.0), "{name}");
+            }
+        },
+    );
     (cell.flows[1].from, cell.flows[1].to) = (1, 0);
     cell.flows[1].hosts.reverse();
     let refused = Live.run(&cell, Taps::default(), &mut |_| ControlFlow::Continue(()));
@@ -110,11 +118,15 @@ fn three_hundred_hosts_cross_one_link() {
     for nat in [false, true] {
         let queue = cake("unlimited nat dual-srchost");
         let cell = probes_every(Span::from_millis(500), &hosts, nat, &queue);
-        let flows = run(&cell).flows;
-        assert_eq!(flows.len(), hosts.len());
-        for (name, probe) in &flows {
-            assert_eq!(probe.loss_ratio, Some(0.0), "{name}, nat {nat}");
-        }
+        measured(
+            || run(&cell).flows,
+            |flows| {
+                assert_eq!(flows.len(), hosts.len());
+                for (name, probe) in flows {
+                    assert_eq!(probe.loss_ratio, Some(0.0), "{name}, nat {nat}");
+                }
+            },
+        );
     }
 }
 
@@ -163,13 +175,12 @@ fn connection_tracking_tells_hosts_behind_a_translation_apart() {
         is_ready.recv().unwrap();
         let server = (lab.server).run(|| UdpSocket::bind((Host::Server.address(0), 7)));
         let server = server.unwrap();
-        let wait = Some(Duration::from_secs(5));
-        server.set_read_timeout(wait).unwrap();
+        server.set_read_timeout(Some(PATIENCE)).unwrap();
         let clients = [0, 1].map(|number| {
             let bound = (lab.client).run(|| UdpSocket::bind((Host::Client.address(number), 0)));
             bound.unwrap()
         });
-        let patience = Instant::now() + Duration::from_secs(20);
+        let patience = Instant::now() + PATIENCE;
         loop {
             let mut seen: Vec<SocketAddr> = Vec::new();
             for client in &clients {

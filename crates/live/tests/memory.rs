@@ -65,7 +65,7 @@ fn a_flood_leaves_the_other_direction_alone() {
         for _ in 0..200 {
             right.send(&frame(OURS, &[2; 1000]));
         }
-        left.count(is_ours)
+        left.count(200, is_ours)
     });
     assert_eq!(arrived, 200);
     // What did not reach the queue for want of memory is in its accounts.

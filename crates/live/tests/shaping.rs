@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Link, OURS, Raw, frame, is_ours, measured, plain};
+use common::{Link, OURS, Raw, frame, is_ours, measured, plain, wait_for};
 use sojourn_bridge::{NoObserver, Observer, PathDelays, Side};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
@@ -202,7 +202,7 @@ fn frames_that_share_wakeups_stay_in_order() {
             let number = frame[14..].first_chunk().expect("it has a number");
             numbers.push(u32::from_be_bytes(*number));
         }
-        assert_eq!(right.count(is_ours), 0);
+        assert_eq!(right.count(0, is_ours), 0);
         numbers
     });
     assert!(numbers.into_iter().eq(0..FRAMES));
@@ -217,12 +217,17 @@ fn an_overfull_queue_drops_and_everything_is_accounted() {
     config.up.qdisc = Spec::pfifo(50);
     config.up.line.loss = 0.2.into();
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
-    let (count, stats, told) = link.observed(config, Tallies::default(), || {
+    let ((), stats, told) = link.asked(config, Tallies::default(), |remote| {
         for _ in 0..1000 {
             left.send(&frame(0x88b5, &[0; 1000]));
         }
-        right.count(|got| got[12..14] == [0x88, 0xb5])
+        wait_for("an empty queue", || {
+            let up = &remote.snapshot().expect("it answers").stats[0];
+            up.input.received + up.input.missed >= 1000 && up.backlog.packets == 0
+        });
     });
+    // The bridge has ended: what comes has come.
+    let count = right.count(0, is_ours);
     let (queue, input) = (stats.up.queue, stats.up.input);
     // A bridge that a busy machine holds up says what it has missed.
     let offered = 1000 - input.missed - input.no_buffer - stats.up.stale;
@@ -246,19 +251,15 @@ fn what_a_queue_held_at_the_stop_is_told() {
         for _ in 0..100 {
             left.send(&frame(0x88b5, &[0; 1000]));
         }
-        let received = || {
-            remote.snapshot().expect("it answers").stats[0]
-                .input
-                .received
-        };
-        while received() < 100 {
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_for("all frames", || {
+            let up = &remote.snapshot().expect("it answers").stats[0];
+            up.input.received >= 100
+        });
     });
     let up = stats.up;
     assert!(up.backlog.packets >= 90, "{up:?}");
     let done = up.queue.dequeued.packets + up.queue.dropped.packets;
     assert_eq!(up.queue.offered.packets, done + up.backlog.packets);
     // And it was sent.
-    assert_eq!(right.count(|got| got[12..14] == [0x88, 0xb5]), 100);
+    assert_eq!(right.count(100, is_ours), 100);
 }

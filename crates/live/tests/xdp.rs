@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Link, Net, Raw, frame, plain, tag_what_leaves};
+use common::{Link, Net, PATIENCE, Raw, frame, plain, tag_what_leaves, wait_for};
 use sojourn_bridge::{Bridge, BridgeConfig, BridgeError, NoObserver, PortChoice, PortState};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
@@ -13,7 +13,6 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 /// A bridge that passes everything at once, through AF_XDP.
 fn xdp() -> BridgeConfig {
@@ -102,8 +101,7 @@ fn transfer(link: &Link, data: &[u8]) {
 fn ask(link: &Link) {
     let bound = |net: &Net, address| {
         let socket = net.run(move || UdpSocket::bind((address, 0)).expect("a socket"));
-        let patience = Some(Duration::from_secs(5));
-        socket.set_read_timeout(patience).expect("it is open");
+        socket.set_read_timeout(Some(PATIENCE)).expect("it is open");
         socket
     };
     let (server, client) = (
@@ -154,13 +152,16 @@ fn what_waits_long_leaves_as_it_came() {
             frame(0x88b5, &[&number.to_be_bytes()[..], &pattern(len)].concat())
         })
         .collect();
-    let ((), stats) = link.bridged(config, || {
+    let ((), stats, _) = link.asked(config, NoObserver, |remote| {
         // The ring where they arrive has room for each part, though nobody looks for a while.
-        for part in frames.chunks(500) {
+        for (number, part) in (1..).zip(frames.chunks(500)) {
             for sent in part {
                 left.send(sent);
             }
-            thread::sleep(Duration::from_millis(3));
+            wait_for("the bridge has them", || {
+                let up = &remote.snapshot().expect("it answers").stats[0];
+                up.input.received >= number * 500
+            });
         }
         for sent in &frames {
             assert_eq!(

@@ -39,7 +39,13 @@ pub fn good(words: &str, dir: &Path) -> (String, String) {
 
 /// The lines that tshark prints for the packets of a display filter, with all checksums verified.
 pub fn tshark(file: &Path, filter: &str) -> Vec<String> {
+    tshark_with(file, filter, &[])
+}
+
+/// The same with more options of tshark's.
+pub fn tshark_with(file: &Path, filter: &str, options: &[&str]) -> Vec<String> {
     let output = Command::new("tshark")
+        .args(options)
         .args([
             "-o",
             "tcp.check_checksum:TRUE",

@@ -1,11 +1,11 @@
 //! The program as a process that goes on beside the test.
 
+pub use super::rig::wait_for;
 use super::rig::{Link, available};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::thread;
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// What a test of the bridge stands on: an empty folder, and a link through three namespaces. None
@@ -59,11 +59,12 @@ impl Running {
         self.child.wait().expect("it ends").success()
     }
 
-    /// Whether it ends, and well, before long.
+    /// Waits for it to end before long; tells whether that went well.
     pub fn ends_by_itself(&mut self) -> bool {
-        let status = (0..1000).find_map(|_| {
-            thread::sleep(Duration::from_millis(20));
-            self.child.try_wait().expect("it can be asked")
+        let mut status = None;
+        wait_for("its end", || {
+            status = self.child.try_wait().expect("it can be asked");
+            status.is_some()
         });
         status.is_some_and(|status| status.success())
     }
@@ -73,6 +74,18 @@ impl Running {
         let kill = format!("kill -{name} {}", self.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         assert!(sent.expect("a shell is there").success());
+    }
+
+    /// Stops it; it stands still when this returns.
+    pub fn stop(&self) {
+        self.signal("STOP");
+        let tasks = format!("/proc/{}/task", self.id());
+        wait_for("a standstill", || {
+            let tasks = fs::read_dir(&tasks).expect("it lives");
+            let stats = tasks.map(|task| fs::read_to_string(task?.path().join("stat")));
+            let mut stats = stats.map(|stat| stat.expect("its threads stay"));
+            stats.all(|stat| stat.contains(") T "))
+        });
     }
 
     /// Nobody reads its output any more.
@@ -109,18 +122,6 @@ pub fn bridge(link: &Link, words: &str, dir: &Path) -> Running {
     let ready = running.first_line();
     assert!(ready.starts_with("ready: a1 <-> b1"), "{ready:?}");
     running
-}
-
-/// Waits for what comes before long.
-pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let comes = (0..1500).any(|_| {
-        let is_there = done();
-        if !is_there {
-            thread::sleep(Duration::from_millis(20));
-        }
-        is_there
-    });
-    assert!(comes, "not within 30 s: {what}");
 }
 
 /// Asks the bridge at the socket `control` in a folder: the exit status, and what it said.

@@ -1,7 +1,7 @@
 //! Datagrams of several flows that take no notice of losses.
 #![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 
-use super::{Link, Raw};
+use super::{Link, Raw, StopOnDrop, stay_on_a_processor};
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,8 @@ pub fn jain(came: &BTreeMap<u16, Came>) -> f64 {
 }
 
 /// Has flows send up twice `rate` together for a while, each with numbers, and yields by source port
-/// what came out, in order, and the rate of all in bit/s from the first second on.
+/// what came out, in order, and the rate of all in bit/s from the first second on; zero if a busy
+/// machine has let nothing come by then.
 pub fn flood(link: &Link, flows: u16, rate: u64, length: Duration) -> (BTreeMap<u16, Came>, f64) {
     let right = Raw::new(&link.server, "b0");
     let sink = link
@@ -73,29 +74,39 @@ pub fn flood(link: &Link, flows: u16, rate: u64, length: Duration) -> (BTreeMap<
                 flow.last = number;
                 flow.frames += 1;
             }
-            let lasted = last - began.expect("something came");
-            (came, sum as f64 * 8.0 / lasted.as_secs_f64())
+            let lasted = began.map_or(Duration::ZERO, |began| last - began);
+            let is_rate = !lasted.is_zero();
+            let rate = is_rate.then(|| sum as f64 * 8.0 / lasted.as_secs_f64());
+            (came, rate.unwrap_or(0.0))
         });
-        let start = Instant::now();
-        let each = 2 * rate / 8 / 1514;
-        let mut sent = 0_u64;
-        let mut number = 0_u32;
-        while start.elapsed() < length {
-            while sent < start.elapsed().as_micros() as u64 * each / 1_000_000 {
-                number += 1;
-                let mut datagram = [0; 1472];
-                datagram[..4].copy_from_slice(&number.to_be_bytes());
-                for socket in &sockets {
-                    // What finds no room is a loss like others.
-                    let _ = socket.send(&datagram);
-                    sent += 1;
-                }
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
+        let _done = StopOnDrop(&done);
+        let sender = scope.spawn(|| {
+            stay_on_a_processor();
+            send(&sockets, 2 * rate / 8 / 1514, length);
+        });
+        sender.join().expect("the sender ends");
         done.store(true, Ordering::Relaxed);
         receiver.join().expect("the receiver ends")
     });
     drop(sink);
     came
+}
+
+/// Sends so many datagrams a second for a while, of each socket in turn.
+fn send(sockets: &[UdpSocket], each_second: u64, length: Duration) {
+    let start = Instant::now();
+    let (mut sent, mut number) = (0_u64, 0_u32);
+    while start.elapsed() < length {
+        while sent < start.elapsed().as_micros() as u64 * each_second / 1_000_000 {
+            number += 1;
+            let mut datagram = [0; 1472];
+            datagram[..4].copy_from_slice(&number.to_be_bytes());
+            for socket in sockets {
+                // What finds no room is a loss like others.
+                let _ = socket.send(&datagram);
+                sent += 1;
+            }
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
 }

@@ -10,8 +10,8 @@ mod tags;
 mod taken;
 
 pub use rig::{
-    Link, Net, OURS, Raw, StopOnDrop, available, exchange, frame, is_ours, measured, scheduled,
-    stay_on_a_processor, undisturbed,
+    Link, Net, OURS, PASSES, PATIENCE, Raw, StopOnDrop, available, exchange, frame, is_ours,
+    measured, passes, scheduled, stay_on_a_processor, undisturbed, wait_for,
 };
 pub use stamped::Stamped;
 pub use tags::tag_what_leaves;
