@@ -1,12 +1,12 @@
 //! The way round us: a kernel bridge over both interfaces that forwards when we do not.
 //!
 //! While we live, a small BPF program at the ingress of both interfaces (by tcx, below Linux 6.6 by
-//! clsact) drops every frame after packet sockets have seen it and before the kernel bridge does.
-//! With tcx the programs are held by file descriptors of this process alone, so when it ends,
-//! however it ends, the kernel removes them and the bridge forwards at once. They drop up to a time
-//! only, which the forwarding thread moves on, so that the bridge forwards too when that thread
-//! stands still: no second process, no script. The order of `__netif_receive_skb_core` (taps, tcx,
-//! bridge) makes it work; the tests verify it on the running kernel.
+//! clsact) drops every frame that our packet sockets have taken, before the kernel bridge sees it.
+//! They take frames up to a time only, which the forwarding thread moves on, so that the bridge
+//! forwards when that thread stands still; and when the process ends, however it ends, there is no
+//! socket any more: no second process, no script. The order of `__netif_receive_skb_core` (taps,
+//! tcx, bridge) makes it work; the tests verify it on the running kernel. Why no frame goes both
+//! ways is in `sys/bpf/gate.rs`.
 
 use crate::claim::{Claim, OwnBridge};
 use crate::clock::Clock;
@@ -14,7 +14,8 @@ use crate::forwarding::random_word;
 use crate::interface::{Interface, has_address};
 use crate::links::Links;
 use crate::namespace::Namespace;
-use crate::sys::{Gate, Hook};
+use crate::port::Port;
+use crate::sys::{Gate, Hook, wait_for_packets};
 use sojourn_units::Time;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,8 +37,8 @@ pub(crate) struct FailOpenBridge {
     /// Shared with the monitor, which makes another one when this one is gone. Never locked by a
     /// thread that forwards.
     place: Arc<Mutex<Place>>,
-    /// Until when it forwarded frames that packet sockets have seen too; zero if it is new.
-    pub(crate) forwarded_until: Time,
+    /// It forwards until [`Self::take_over`]: what our sockets have got before it has forwarded.
+    pub(crate) forwards: bool,
 }
 
 /// The kernel bridge that there is.
@@ -60,14 +61,14 @@ fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl FailOpenBridge {
     /// Puts the kernel bridge in place, or adopts the one that holds both interfaces already.
-    /// From here on frames reach packet sockets only.
+    /// A new one gets no frame: they all come to `ports`.
     pub(crate) fn install(
         left: &Interface,
         right: &Interface,
         keep: bool,
         hook: Hook,
-        clock: Clock,
         claims: &mut [Claim],
+        ports: &mut [[Port; 2]],
     ) -> Result<Self, FailOpenError> {
         for interface in [left, right] {
             if has_address(&interface.name) {
@@ -93,7 +94,7 @@ impl FailOpenBridge {
                 }
                 let own = left_over.filter(|own| own.index == master);
                 remember(claims, own.as_ref())?;
-                let (gate, closed) = closed_gate([left, right], hook, clock)?;
+                let gate = gate([left, right], hook, ports, 0)?;
                 if own.is_some() {
                     let settled = settle(&mut netlink, master, [left, right]);
                     settled.map_err(FailOpenError::of(format!("set up the bridge `{name}`")))?;
@@ -108,17 +109,17 @@ impl FailOpenBridge {
                 Ok(Self {
                     gate,
                     place: Arc::new(Mutex::new(place)),
-                    forwarded_until: closed,
+                    forwards: true,
                 })
             }
             (None, None) => {
-                // First close, then build: nothing is ever forwarded twice.
-                let (gate, _) = closed_gate([left, right], hook, clock)?;
+                // First take all, then build: nothing is ever forwarded twice.
+                let gate = gate([left, right], hook, ports, u64::MAX)?;
                 let place = make(&mut netlink, [left, right], keep, claims)?;
                 Ok(Self {
                     gate,
                     place: Arc::new(Mutex::new(place)),
-                    forwarded_until: Time::ZERO,
+                    forwards: false,
                 })
             }
             _ => Err(FailOpenError::TwoMasters(
@@ -138,25 +139,25 @@ impl FailOpenBridge {
         locked(&self.place).name.clone()
     }
 
-    /// Whether what keeps it from forwarding stays when the process is killed: see
-    /// [`Gate::outlives`].
-    pub(crate) fn is_outlived(&self) -> bool {
-        self.gate.outlives()
-    }
-
     /// For the monitor.
     pub(crate) fn place(&self) -> Arc<Mutex<Place>> {
         Arc::clone(&self.place)
     }
 
-    /// Lets the kernel bridge forward from now on.
-    pub(crate) fn open_now(&self) {
-        self.gate.open();
+    /// Takes all frames from now on.
+    pub(crate) fn take_over(&mut self) {
+        self.forwards = false;
+        self.gate.take_until(u64::MAX);
     }
 
-    /// Lets it forward what comes later than `time` on `clock`, and nothing before.
-    pub(crate) fn hold_until(&self, time: Time, clock: Clock) {
-        self.gate.close_until(clock.monotonic(time));
+    /// Lets the kernel bridge forward from now on.
+    pub(crate) fn open_now(&self) {
+        self.gate.take_until(0);
+    }
+
+    /// Takes frames that come up to `time` on `clock`, and lets it forward what comes later.
+    pub(crate) fn take_until(&self, time: Time, clock: Clock) {
+        self.gate.take_until(clock.monotonic(time));
     }
 
     /// Whatever happens now, the bridge stays: we do not end cleanly.
@@ -308,17 +309,21 @@ pub(crate) fn foresee(ports: [&Interface; 2]) -> Result<String, FailOpenError> {
     }
 }
 
-/// A gate that lets nothing pass, and when it was closed.
-fn closed_gate(
-    ports: [&Interface; 2],
+/// A gate, and ports that take frames up to this time of CLOCK_MONOTONIC.
+fn gate(
+    interfaces: [&Interface; 2],
     hook: Hook,
-    clock: Clock,
-) -> Result<(Gate, Time), FailOpenError> {
-    let gate = Gate::new(ports.map(|port| port.index), hook).map_err(no_gate)?;
-    gate.close();
-    // Afterwards: rather lose a frame than send it twice.
-    let closed = clock.now();
-    Ok((gate, closed))
+    ports: &mut [[Port; 2]],
+    until: u64,
+) -> Result<Gate, FailOpenError> {
+    let gate = Gate::new(interfaces.map(|interface| interface.index), hook).map_err(no_gate)?;
+    gate.take_until(until);
+    for port in ports.as_flattened_mut() {
+        port.obey(&gate).map_err(no_gate)?;
+    }
+    // Some may have come to a socket before its filter, or before the gate.
+    wait_for_packets();
+    Ok(gate)
 }
 
 /// Has the claims remember a bridge of ours.
@@ -402,3 +407,6 @@ fn remove(netlink: &mut Links, index: u32) {
     // It may be gone with its namespace.
     let _ = netlink.delete(index);
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::forwarding::{BATCH, Frame, FramePort, Pool, PortCounters};
 use crate::forwarding::{HEAD, TAIL, VlanTag, VnetHeader};
 use crate::interface::Interface;
-use crate::sys::{self, ControlBuffer};
+use crate::sys::{self, ControlBuffer, Gate, Taking};
 use rustix::net::netdevice::index_to_name_inlined;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket, socket_with};
 use sojourn_units::{Span, Time};
@@ -38,6 +38,8 @@ pub struct PacketSocket {
     fd: OwnedFd,
     /// Tells of frames that are in a hurry, if that is wanted.
     alarm: Option<Alarm>,
+    /// Decides which frames it takes, where a kernel bridge has the others.
+    taking: Option<Taking>,
     index: u32,
     /// Frames and second parts that the next batch is received into.
     posted: Vec<Frame>,
@@ -73,6 +75,7 @@ impl PacketSocket {
         let socket = Self {
             fd,
             alarm: None,
+            taking: None,
             index: 0,
             posted,
             tails: (0..BATCH).map(|_| Some(pool.take_tail(TAIL))).collect(),
@@ -98,6 +101,17 @@ impl PacketSocket {
     /// Has an alarm tell of frames that are in a hurry, which was opened before this socket.
     pub(crate) fn set_alarm(&mut self, alarm: Option<Alarm>) {
         self.alarm = alarm;
+    }
+
+    /// Takes from now on what `gate` says, and no other frame.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub(crate) fn obey(&mut self, gate: &Gate) -> io::Result<()> {
+        let taking = gate.filter()?;
+        taking.attach(&self.fd)?;
+        self.taking = Some(taking);
+        Ok(())
     }
 
     /// From now on frames arrive. The interface is promiscuous as long as the socket lives.
@@ -428,6 +442,7 @@ impl FramePort for PacketSocket {
             let [_, _, _, _, drops @ ..] = statistics;
             self.counters.missed += u64::from(u32::from_ne_bytes(drops));
         }
+        self.counters.by_kernel = self.taking.as_ref().map_or(0, Taking::passed);
         self.counters
     }
 }

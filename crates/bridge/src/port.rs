@@ -7,6 +7,7 @@ use crate::forwarding::{
 };
 use crate::interface::Interface;
 use crate::packet_socket::PacketSocket;
+use crate::sys::Gate;
 use crate::xdp_port::{self, XdpPort};
 use sojourn_units::Time;
 use std::collections::VecDeque;
@@ -124,11 +125,19 @@ pub(crate) fn open(
 }
 
 impl Port {
+    /// Takes from now on what `gate` says. AF_XDP decides for itself: see [`Self::take_until`].
+    pub(crate) fn obey(&mut self, gate: &Gate) -> io::Result<()> {
+        match self {
+            Self::Packet(port) => port.obey(gate),
+            Self::Xdp(_) => Ok(()),
+        }
+    }
+
     /// Takes frames that come up to this time; what comes later is the kernel's, until another
-    /// time is set. Packet sockets share all of them with the kernel.
-    pub(crate) fn hold_until(&self, time: Time, clock: Clock) {
+    /// time is set. Packet sockets do as their gate says.
+    pub(crate) fn take_until(&self, time: Time, clock: Clock) {
         if let Self::Xdp(port) = self {
-            port.hold_until(time, clock);
+            port.take_until(time, clock);
         }
     }
 }

@@ -10,7 +10,7 @@ mod xdp;
 
 pub(crate) use batch::{ControlBuffer, receive, send};
 pub use bpf::Hook;
-pub(crate) use bpf::{Gate, META, Redirect, TAGGED};
+pub(crate) use bpf::{Gate, META, Redirect, TAGGED, Taking, wait_for_packets};
 pub use interface::Request;
 pub(crate) use interface::names;
 pub use signals::{Signal, Signals};
@@ -170,4 +170,22 @@ pub fn real_time(priority: libc::c_int) -> io::Result<()> {
 pub(crate) fn new_network_namespace() -> io::Result<()> {
     // SAFETY: unsharing is unsafe for the table of descriptors, which stays shared.
     Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
+}
+
+/// A TAP device that lives as long as the file, which is its other end: `tun.rst` of the kernel.
+#[cfg(test)]
+pub(crate) fn tap(name: &str) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut request = [0_u8; size_of::<libc::ifreq>()];
+    request[..name.len()].copy_from_slice(name.as_bytes());
+    let flags = (libc::IFF_TAP | libc::IFF_NO_PI) as u16;
+    request[libc::IFNAMSIZ..][..2].copy_from_slice(&flags.to_ne_bytes());
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/net/tun")?;
+    // SAFETY: the request is as long as `struct ifreq`, and outlives the call.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, request.as_mut_ptr()) };
+    check(result).map(|_| file)
 }

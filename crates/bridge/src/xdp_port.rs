@@ -244,7 +244,7 @@ impl XdpPort {
     }
 
     /// Hands frames over that come up to this time, and lets later ones pass to the kernel.
-    pub(crate) fn hold_until(&self, time: Time, clock: Clock) {
+    pub(crate) fn take_until(&self, time: Time, clock: Clock) {
         self.redirect.until(clock.monotonic(time));
     }
 

@@ -6,7 +6,6 @@ use super::lane::Lane;
 use super::observer::Observer;
 use super::port::{FramePort, PortCounters};
 use super::side::Side;
-use super::watchdog::Stall;
 use crate::clock::Clock;
 use crate::hurry::FULL;
 use sojourn_units::{Span, Time};
@@ -21,9 +20,6 @@ const WAITING: usize = (32 << 20) / 768 / BATCH;
 /// A direction in which no full frame has come for so long has only ACKs of the other one.
 const ONLY_ACKS: Span = Span::from_millis(10);
 
-/// Age of a stamp that ports believe for certain.
-const BELIEVED: Span = Span::from_secs(5);
-
 /// The two ports and what is between them.
 pub(crate) struct Engine<P> {
     /// Where each side comes in.
@@ -35,31 +31,12 @@ pub(crate) struct Engine<P> {
     /// See [`BridgeConfig::saves_wakeups`].
     saves_wakeups: bool,
     arrivals: Vec<Frame>,
-    /// Frames that were read too late, by side: the next turn knows whose they are.
-    unread: [Vec<Frame>; 2],
-    /// Until then nobody else has forwarded what was read in this turn.
-    pub(crate) certain_until: Time,
-    /// Frames stamped in this time are not ours: somebody else has forwarded them.
-    pub(crate) foreign: Foreign,
     /// When the last frame arrived.
     pub(crate) last_arrival: Time,
     /// By side, when the last full one did.
     last_full: [Time; 2],
     /// Bytes that have arrived since the last look.
     bytes: usize,
-}
-
-/// A time, without its first moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Foreign {
-    pub(crate) after: Time,
-    pub(crate) until: Time,
-}
-
-impl Foreign {
-    fn has(self, stamp: Time) -> bool {
-        self.after < stamp && stamp <= self.until
-    }
 }
 
 /// What to wait for.
@@ -109,9 +86,6 @@ impl<P: FramePort> Engine<P> {
             clock: config.clock,
             saves_wakeups: config.saves_wakeups && !config.clock.is_virtual(),
             arrivals: Vec::with_capacity(BATCH),
-            unread: [const { Vec::new() }; 2],
-            certain_until: Time::MAX,
-            foreign: Foreign::default(),
             last_arrival: Time::ZERO,
             last_full: [Time::ZERO; 2],
             bytes: 0,
@@ -132,14 +106,8 @@ impl<P: FramePort> Engine<P> {
             hurries: false,
         };
         for side in self.order(now) {
-            let foreign = self.foreign(side);
-            let is_ours = |stamp| !foreign.has(stamp);
-            let (taken, more) = self.take_in(side, now, is_ours, observer)?;
+            let (taken, more) = self.take_in(side, now, observer)?;
             wait.taken += taken;
-            if !self.unread[side as usize].is_empty() {
-                wait.more = true;
-                return Ok(wait);
-            }
             let (lane, pool) = (
                 &mut self.lanes[side as usize],
                 &mut self.pools[side as usize],
@@ -196,42 +164,24 @@ impl<P: FramePort> Engine<P> {
         Side::BOTH
     }
 
-    /// The time in which frames that arrive at one side are not ours.
-    fn foreign(&self, side: Side) -> Foreign {
-        if self.ports[side as usize].is_alone() {
-            return Foreign::default();
-        }
-        self.foreign
-    }
-
     /// Puts a batch of what has arrived at one side into `arrivals`; returns how many frames came.
     fn receive(&mut self, side: Side) -> io::Result<usize> {
-        let unread = &mut self.unread[side as usize];
-        if !unread.is_empty() {
-            std::mem::swap(unread, &mut self.arrivals);
-            return Ok(BATCH); // there may be more
-        }
         let pool = &mut self.pools[side as usize];
         self.ports[side as usize].receive(pool, &self.clock, &mut self.arrivals)
     }
 
-    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells how many frames
-    /// came, and whether there may be more.
+    /// Takes in what has arrived for one side. Tells how many frames came, and whether there may be
+    /// more.
     fn take_in<O: Observer>(
         &mut self,
         side: Side,
         now: Time,
-        is_ours: impl Fn(Time) -> bool,
         observer: &mut O,
     ) -> io::Result<(usize, bool)> {
         let mut taken = 0;
         for _ in 0..BATCHES {
             let count = self.receive(side)?;
             taken += count;
-            if count > 0 && self.has_stood_still() {
-                std::mem::swap(&mut self.unread[side as usize], &mut self.arrivals);
-                return Ok((taken, true));
-            }
             let lane = &mut self.lanes[side as usize];
             for frame in self.arrivals.drain(..) {
                 self.last_arrival = self.last_arrival.max(frame.arrived());
@@ -239,23 +189,13 @@ impl<P: FramePort> Engine<P> {
                 if frame.size() >= FULL {
                     self.last_full[side as usize] = self.last_arrival;
                 }
-                if is_ours(frame.arrived()) {
-                    lane.arrive(frame, now, &mut self.pools[side as usize], observer);
-                } else {
-                    lane.by_kernel += 1;
-                    self.pools[side as usize].give(frame);
-                }
+                lane.arrive(frame, now, &mut self.pools[side as usize], observer);
             }
             if count < BATCH {
                 return Ok((taken, false));
             }
         }
         Ok((taken, true))
-    }
-
-    /// Whether this turn has taken so long that others may have forwarded what it reads.
-    fn has_stood_still(&self) -> bool {
-        self.certain_until < Time::MAX && self.clock.now() > self.certain_until
     }
 
     /// How long after a look nothing can be due that has arrived since: the shortest delay.
@@ -273,8 +213,7 @@ impl<P: FramePort> Engine<P> {
         observer: &mut O,
     ) -> io::Result<()> {
         let side = change.side;
-        let foreign = self.foreign(side);
-        self.take_in(side, now, |stamp| !foreign.has(stamp), observer)?;
+        self.take_in(side, now, observer)?;
         let lane = &mut self.lanes[side as usize];
         lane.transmit(change.at, &mut self.pools[side as usize], observer);
         if let Some(rate) = &change.line.rate {
@@ -288,82 +227,55 @@ impl<P: FramePort> Engine<P> {
         Ok(())
     }
 
-    /// Throws away what waits in the ports if somebody else has forwarded it. Stamps cannot tell,
-    /// because the kernel begins to stamp some time after it is asked to.
+    /// Throws away what waits in the ports if somebody else has forwarded it.
     pub(crate) fn discard_waiting(&mut self) -> io::Result<()> {
         for side in Side::BOTH {
-            let port = &mut self.ports[side as usize];
-            if port.is_alone() {
-                continue;
-            }
-            while port.receive(
-                &mut self.pools[side as usize],
-                &self.clock,
-                &mut self.arrivals,
-            )? > 0
-            {
-                for frame in self.arrivals.drain(..) {
-                    self.pools[side as usize].give(frame);
-                }
+            if !self.ports[side as usize].is_alone() {
+                self.discard(side)?;
             }
         }
         Ok(())
     }
 
-    /// Goes on after a stall in which the kernel may have forwarded, if it can at all. After one
-    /// longer than `stale` all that is held and all that waits is dropped.
-    pub(crate) fn resume<O: Observer>(
-        &mut self,
-        stall: Stall,
-        kernel_forwards: bool,
-        stale: Span,
-        observer: &mut O,
-    ) -> io::Result<()> {
-        if kernel_forwards {
-            // What a stall before this one has left unread is not ours either.
-            let old = self.foreign;
-            let unread = old.until > Time::ZERO && self.last_arrival <= old.until;
-            self.foreign = Foreign {
-                after: if unread { old.after } else { stall.from },
-                until: stall.to,
-            };
+    /// Throws away what waits in a port, and tells how many frames: as many as wait, and not what
+    /// arrives in the meantime on a busy link.
+    fn discard(&mut self, side: Side) -> io::Result<u64> {
+        let mut discarded = 0;
+        for _ in 0..WAITING {
+            let count = self.receive(side)?;
+            for frame in self.arrivals.drain(..) {
+                discarded += 1;
+                self.pools[side as usize].give(frame);
+            }
+            if count < BATCH {
+                break;
+            }
         }
-        // Stamps older than ports believe would pass as ours.
-        let believed = if kernel_forwards { BELIEVED } else { Span::MAX };
-        if stall.length <= stale.min(believed) {
-            return Ok(());
-        }
+        Ok(discarded)
+    }
+
+    /// Drops all that is held and all that waits: it is too old to be sent.
+    pub(crate) fn expire<O: Observer>(&mut self, now: Time, observer: &mut O) -> io::Result<()> {
         for side in Side::BOTH {
             let lane = &mut self.lanes[side as usize];
-            lane.expire(stall.to, &mut self.pools[side as usize], observer);
-            // As many as wait, and not what arrives in the meantime on a busy link.
-            for _ in 0..WAITING {
-                let count = self.receive(side)?;
-                let times = self.foreign(side);
-                let lane = &mut self.lanes[side as usize];
-                for frame in self.arrivals.drain(..) {
-                    let foreign = kernel_forwards && times.has(frame.arrived());
-                    lane.by_kernel += u64::from(foreign);
-                    lane.stale += u64::from(!foreign);
-                    self.pools[side as usize].give(frame);
-                }
-                if count < BATCH {
+            lane.expire(now, &mut self.pools[side as usize], observer);
+            let waited = self.discard(side)?;
+            self.lanes[side as usize].stale += waited;
+        }
+        Ok(())
+    }
+
+    /// Takes in what has arrived, and sends all that is held.
+    pub(crate) fn finish<O: Observer>(&mut self, now: Time, observer: &mut O) -> io::Result<()> {
+        for side in Side::BOTH {
+            for _ in 0..WAITING / BATCHES {
+                let (_, more) = self.take_in(side, now, observer)?;
+                if !more {
                     break;
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Takes frames stamped before `until` as arrivals and drops later ones: somebody else has
-    /// forwarded those. Then sends all that is held.
-    pub(crate) fn finish<O: Observer>(&mut self, until: Time, observer: &mut O) -> io::Result<()> {
-        for side in Side::BOTH {
-            let (alone, foreign) = (self.ports[side as usize].is_alone(), self.foreign);
-            let is_ours = |stamp| alone || stamp <= until && !foreign.has(stamp);
-            self.take_in(side, until, is_ours, observer)?;
             let lane = &mut self.lanes[side as usize];
-            lane.flush(until, &mut self.pools[side as usize], observer);
+            lane.flush(now, &mut self.pools[side as usize], observer);
         }
         self.send_ready().map(drop)
     }

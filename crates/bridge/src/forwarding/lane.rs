@@ -69,8 +69,6 @@ pub(crate) struct Lane {
     hurried: usize,
     /// What its flows have done, while somebody wants to know.
     flows: Option<FlowTable>,
-    /// Frames that the kernel forwarded in our place.
-    pub(crate) by_kernel: u64,
     /// Frames dropped before or behind the queue because they were too old.
     pub(crate) stale: u64,
 }
@@ -162,7 +160,6 @@ impl Lane {
             delays: Delays::default(),
             hurried: 0,
             flows: None,
-            by_kernel: 0,
             stale: 0,
             line: line.clone(),
             seed: config.seed,

@@ -19,9 +19,9 @@ use crate::fail_open::{
     in_the_way, mtus_differ,
 };
 use crate::interface::{Interface, Offloads, OffloadsOff};
-use crate::port::{self, PortState};
+use crate::port::{self, Port, PortState};
+use crate::sys::wait_for_packets;
 use sojourn_qdisc::{Report, SharedRate};
-use sojourn_units::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -114,8 +114,8 @@ impl Bridge {
         let mut pools: Vec<[Pool; 2]> = (0..count).map(|_| pools()).collect();
         let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
         // Before the way round is closed, so that no frame falls between the two.
-        let (ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
-        let fallback = set_up_fallback(&config, &left, &right, &mut claims)?;
+        let (mut ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
+        let mut fallback = set_up_fallback(&config, [&left, &right], &mut claims, &mut ports)?;
         let mtu = left.mtu.min(right.mtu);
         let shared = Side::BOTH.map(|_| (count > 1).then(|| SharedRate::new(count)));
         let lanes = |number: u32| {
@@ -135,13 +135,13 @@ impl Bridge {
         let plans: Vec<[Plan; 2]> = plans.collect();
         let remotes = remote::pair(&config, plans);
         let (remote, inboxes) = remotes.doing("make an event counter")?;
-        if let Fallback::Bridge(bridge) = &fallback {
+        if let Fallback::Bridge(bridge) = &mut fallback
+            && bridge.forwards
+        {
             for engine in &mut engines {
-                engine.foreign.until = bridge.forwarded_until;
-                if engine.foreign.until > Time::ZERO {
-                    engine.discard_waiting().doing("read from the interfaces")?;
-                }
+                engine.discard_waiting().doing("read from the interfaces")?;
             }
+            bridge.take_over();
         }
         let pulses = Pulses::new(engines.len());
         let names = [left.name.clone(), right.name.clone()];
@@ -301,25 +301,18 @@ impl Bridge {
     fn finish<O: Observer>(&mut self, observer: &mut O) -> Result<(), BridgeError> {
         let clock = self.config.clock;
         let stays = self.fallback.bridge().filter(|bridge| bridge.stays());
-        let mut until = vec![clock.now(); self.workers.len()];
-        let (first, others) = self.workers.split_first_mut().expect("there is one");
-        if stays.is_some() {
-            until[0] = first.watched(observer, |worker, seen| worker.wait_for_a_gap(seen))?;
-            for (worker, until) in others.iter_mut().zip(&mut until[1..]) {
-                *until =
-                    worker.watched(&mut NoObserver, |worker, seen| worker.wait_for_a_gap(seen))?;
-            }
-        }
         self.workers.iter_mut().for_each(Worker::close);
-        // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
+        // From here on the kernel bridge forwards, if it stays; what our sockets have is ours.
         if let Some(bridge) = stays {
             bridge.open_now();
             self.workers.iter().for_each(Worker::leave_to_kernel);
+            wait_for_packets();
         }
+        let now = clock.now();
         let (first, others) = self.workers.split_first_mut().expect("there is one");
-        first.watched(observer, |worker, seen| worker.finish(until[0], seen))?;
-        for (worker, until) in others.iter_mut().zip(&until[1..]) {
-            worker.watched(&mut NoObserver, |worker, seen| worker.finish(*until, seen))?;
+        first.watched(observer, |worker, seen| worker.finish(now, seen))?;
+        for worker in others {
+            worker.watched(&mut NoObserver, |worker, seen| worker.finish(now, seen))?;
         }
         Ok(())
     }
@@ -428,9 +421,9 @@ fn offloads_off(
 /// Sets up what `config` wants to happen when this process dies.
 fn set_up_fallback(
     config: &BridgeConfig,
-    left: &Interface,
-    right: &Interface,
+    [left, right]: [&Interface; 2],
     claims: &mut [Claim],
+    ports: &mut [[Port; 2]],
 ) -> Result<Fallback, BridgeError> {
     let without = match config.fail_open {
         FailOpen::Off => Fallback::NotWanted,
@@ -441,7 +434,7 @@ fn set_up_fallback(
             {
                 return Err(BridgeError::FailOpen(FailOpenError::Filtered(why)));
             }
-            match FailOpenBridge::install(left, right, keep, config.hook, config.clock, claims) {
+            match FailOpenBridge::install(left, right, keep, config.hook, claims, ports) {
                 Ok(bridge) => return Ok(Fallback::Bridge(bridge)),
                 Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),
                 Err(why) => Fallback::Impossible(why),

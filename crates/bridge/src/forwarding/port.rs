@@ -22,8 +22,7 @@ pub struct PortCounters {
     /// Frames dropped because they are longer than any buffer, or that the kernel cannot hand
     /// to a packet socket (a segmentation offload unknown to it).
     pub unreadable: u64,
-    /// Frames that went on to the kernel because they came while we stood still. Those that came
-    /// to both are not counted here.
+    /// Frames that went on to the kernel because they came while we stood still.
     pub by_kernel: u64,
     /// Frames that the interface refused: longer than its MTU, or the interface is down.
     pub refused: u64,

@@ -6,7 +6,6 @@ use super::error::{BridgeError, Doing};
 use super::following::{Followed, Following};
 use super::observer::Observer;
 use super::onlookers::{Onlookers, Watched};
-use super::port::FramePort;
 use super::remote::{Answer, Inbox, Order, Wanted};
 use super::round_trips::RoundTrips;
 use super::side::Side;
@@ -29,9 +28,6 @@ use std::time::Duration;
 
 /// How long an interface that is slower than the bridge may take for what was held at the end.
 const LAST_FRAMES: Span = Span::from_secs(1);
-
-/// How long it may stand still where `watchdog` is 0 and clsact keeps frames from the kernel.
-const LONGEST_WATCH: Span = Span::from_secs(5);
 
 /// A forwarding thread, from the opening of a bridge to its end.
 pub(super) struct Worker {
@@ -152,9 +148,7 @@ impl Worker {
             now = self.sleep(wait, now)?;
         }
         // It may have stood still when it was told to end.
-        self.beat(now, around.kernel, observer)?;
-        self.engine.certain_until = Time::MAX;
-        Ok(())
+        self.beat(now, around.kernel, observer)
     }
 
     /// Keeps what its queues are now: statistics are those of the stop from here on.
@@ -165,17 +159,19 @@ impl Worker {
 
     /// Leaves frames to the kernel that arrive from now on.
     pub(super) fn leave_to_kernel(&self) {
-        leave_to_kernel(&self.engine.ports, self.config.clock);
+        for port in &self.engine.ports {
+            port.take_until(Time::ZERO, self.config.clock);
+        }
     }
 
-    /// Sends what is held, and of what arrives what came before `until`.
+    /// Takes in what has arrived up to `now`, and sends all that is held.
     pub(super) fn finish<O: Observer>(
         &mut self,
-        until: Time,
+        now: Time,
         observer: &mut O,
     ) -> Result<(), BridgeError> {
         let what = "send the last frames";
-        self.engine.finish(until, observer).doing(what)?;
+        self.engine.finish(now, observer).doing(what)?;
         let start = self.config.clock.now();
         // An interface may need time for them; one that takes nothing any more keeps nobody.
         while !self.engine.send_ready().doing(what)?
@@ -186,23 +182,13 @@ impl Worker {
         Ok(())
     }
 
-    /// How long it may stand still before the kernel forwards; zero: for ever. Where programs stay
-    /// when the process is killed they must not keep frames from the kernel for ever.
-    fn limit(&self, kernel: Option<&FailOpenBridge>) -> Span {
-        let limit = self.config.watchdog;
-        if kernel.is_some_and(FailOpenBridge::is_outlived) && limit.is_zero() {
-            return LONGEST_WATCH;
-        }
-        limit
-    }
-
-    /// In virtual time nothing stands still. Where no kernel forwards, no worker waits for others.
+    /// In virtual time nothing stands still. Where no kernel forwards, each worker is on its own.
     fn watch(&self, now: Time, kernel: Option<&FailOpenBridge>) -> Option<Watchdog> {
         let config = &self.config;
         if config.clock.is_virtual() {
             return None;
         }
-        let limit = self.limit(kernel);
+        let limit = config.watchdog;
         if kernel.is_some() && !limit.is_zero() {
             return Some(Watchdog::new(limit, now, &self.pulses, self.number));
         }
@@ -217,42 +203,19 @@ impl Worker {
         kernel: Option<&FailOpenBridge>,
         observer: &mut O,
     ) -> Result<(), BridgeError> {
-        let kernel = kernel.filter(|kernel| !self.limit(Some(kernel)).is_zero());
         let Some(watchdog) = &mut self.watchdog else {
             return Ok(());
         };
-        let clock = self.config.clock;
-        let ports = &self.engine.ports;
-        let stall = watchdog.beat(now, clock, |until| {
-            if let Some(bridge) = kernel {
-                hold_until(bridge, ports, until, clock);
-            }
-        });
-        self.engine.certain_until = watchdog.certain_until();
-        let Some(stall) = stall else { return Ok(()) };
-        let (kernel, stale) = (kernel.is_some(), self.config.stale);
-        let resumed = self.engine.resume(stall, kernel, stale, observer);
-        resumed.doing("read from the interfaces")
-    }
-
-    /// Goes on until no frame is between the socket and the gate, so that none passes both: a
-    /// frame wakes us up before it reaches the gate. On a link that is never quiet, for 20 ms.
-    pub(super) fn wait_for_a_gap<O: Observer>(
-        &mut self,
-        observer: &mut O,
-    ) -> Result<Time, BridgeError> {
-        const GAP: Span = Span::from_micros(100);
-        const LONGEST: Span = Span::from_millis(20);
-        let start = self.config.clock.now();
-        loop {
-            let now = self.config.clock.now();
-            self.step(now, observer)?;
-            if now - self.engine.last_arrival > GAP || now - start > LONGEST {
-                // What is stamped later but not seen yet will find the gate open.
-                return Ok(self.engine.last_arrival);
-            }
-            std::thread::sleep(Duration::from_micros(20));
+        if watchdog.still(now) > self.config.stale {
+            // Before it takes frames again, so that what comes from then on is not among these.
+            let expired = self.engine.expire(now, observer);
+            expired.doing("read from the interfaces")?;
         }
+        let until = watchdog.beat(now);
+        if let Some(bridge) = kernel.filter(|_| !self.config.watchdog.is_zero()) {
+            take_until(bridge, &self.engine.ports, until, self.config.clock);
+        }
+        Ok(())
     }
 
     /// Has rates follow their link, and says when it is to look at them again.
@@ -368,11 +331,10 @@ impl Worker {
     fn watch_by(&mut self, old: &BridgeConfig, now: Time, kernel: Option<&FailOpenBridge>) {
         if old.watchdog != self.config.watchdog || old.stale != self.config.stale {
             if let Some(bridge) = kernel {
-                hold_until(bridge, &self.engine.ports, Time::MAX, self.config.clock);
+                take_until(bridge, &self.engine.ports, Time::MAX, self.config.clock);
             }
             // The one before says that nobody watches.
             self.watchdog = None;
-            self.engine.certain_until = Time::MAX;
             self.watchdog = self.watch(now, kernel);
         }
     }
@@ -411,7 +373,7 @@ impl Worker {
             under_way: lane.under_way() as u64,
             memory: self.engine.pools[side as usize].lent_bytes(),
             freed: self.engine.pools[side as usize].freed(),
-            by_kernel: lane.by_kernel + input.by_kernel,
+            by_kernel: input.by_kernel,
             stale: lane.stale,
             input,
             output,
@@ -449,22 +411,11 @@ impl Worker {
     }
 }
 
-/// Keeps frames from the kernel bridge up to a time.
-fn hold_until(bridge: &FailOpenBridge, ports: &[Port; 2], time: Time, clock: Clock) {
-    bridge.hold_until(time, clock);
+/// Takes frames up to a time; later ones are the kernel bridge's.
+fn take_until(bridge: &FailOpenBridge, ports: &[Port; 2], time: Time, clock: Clock) {
+    bridge.take_until(time, clock);
     for port in ports {
-        port.hold_until(time, clock);
-    }
-}
-
-/// From here on frames are the kernel's; waits until those that are not have come.
-fn leave_to_kernel(ports: &[Port; 2], clock: Clock) {
-    const ON_THE_WAY: Duration = Duration::from_millis(1);
-    for port in ports {
-        port.hold_until(Time::ZERO, clock);
-    }
-    if ports.iter().any(FramePort::is_alone) {
-        std::thread::sleep(ON_THE_WAY);
+        port.take_until(time, clock);
     }
 }
 

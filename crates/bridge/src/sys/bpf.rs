@@ -4,8 +4,8 @@
 mod gate;
 mod redirect;
 
-pub(crate) use gate::Gate;
 pub use gate::Hook;
+pub(crate) use gate::{Gate, Taking, wait_for_packets};
 pub(crate) use redirect::{META, Redirect, TAGGED};
 
 use super::mapping::Mapping;

@@ -279,33 +279,43 @@ fn a_slow_interface_fills_the_queue() {
     );
 }
 
-/// A thread that stands still between its sign of life and the reading of frames: the kernel has
-/// forwarded some of them meanwhile, and the next turn knows which.
+/// What was held and what waits is dropped, and each frame is counted as what it is.
 #[test]
-fn what_is_read_after_a_standstill_waits_until_it_is_known_whose_it_is() {
-    for stale in [Span::MAX, Span::from_millis(8)] {
-        let mut engine = engine(100, 0);
-        let frames = (0..3).map(|n| (at(1000 + n), vec![0; 1250], VnetHeader::default()));
-        engine.ports[0].inbox.extend(frames);
-        engine.certain_until = Time::ZERO;
-        let wait = step(&mut engine, at(1010));
-        assert!(wait.more, "{wait:?}");
-        assert!(engine.ports[0].inbox.is_empty(), "they are read");
-        assert_eq!(engine.lanes[0].qdisc().counters().offered.packets, 0);
-        engine.certain_until = Time::MAX;
-        let stall = Stall {
-            from: at(1000),
-            to: at(1009),
-            length: Span::from_millis(9),
-        };
-        let resumed = engine.resume(stall, true, stale, &mut NoObserver);
-        resumed.expect("memory does not fail");
-        step(&mut engine, at(1010));
-        let lane = &engine.lanes[0];
-        let (ours, is_late) = (lane.qdisc().counters().offered.packets, stale < Span::MAX);
-        assert_eq!(lane.by_kernel, 2, "{stale:?}");
-        assert_eq!((ours, lane.stale), if is_late { (0, 1) } else { (1, 0) });
-    }
+fn what_is_too_old_is_dropped_and_counted() {
+    let mut engine = engine(100, 3);
+    step(&mut engine, at(1000));
+    let held = engine.lanes[0].qdisc().backlog().packets;
+    assert_eq!(held, 2, "one is being sent");
+    let waiting = (0..200).map(|n| (at(1001 + n), vec![0; 1250], VnetHeader::default()));
+    engine.ports[0].inbox.extend(waiting);
+    engine.ports[0].now = at(1500);
+    let expired = engine.expire(at(1500), &mut NoObserver);
+    expired.expect("memory does not fail");
+    assert!(engine.ports[0].inbox.is_empty());
+    let lane = &engine.lanes[0];
+    assert_eq!(lane.qdisc().counters().dropped.packets, held);
+    assert_eq!(lane.stale, 201);
+    assert_eq!(engine.pools[0].lent(), 0);
+}
+
+/// At the end all that has arrived is sent, however much it is.
+#[test]
+fn what_has_arrived_leaves_at_the_end() {
+    const FRAMES: u64 = 3000;
+    let mut config = config();
+    config.up.qdisc = Spec::pfifo(10_000);
+    let frames = (0..FRAMES).map(|_| (at(1000), vec![0; 60], VnetHeader::default()));
+    let left = Memory {
+        inbox: frames.collect(),
+        now: at(1000),
+        ..Memory::default()
+    };
+    let pools = [Pool::new(10_000), Pool::new(64)];
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    let mut engine = Engine::new(&config, pools, [left, Memory::default()], lanes);
+    let finished = engine.finish(at(1001), &mut NoObserver);
+    finished.expect("memory does not fail");
+    assert_eq!(engine.ports[1].sent.len() as u64, FRAMES);
 }
 
 /// Each minute a burst, each hour another queue, each day a stall of twenty seconds, in which the link
