@@ -1,9 +1,8 @@
 //! A BPF program at the ingress of an interface by clsact (Linux 4.5), where there is no tcx
 //! (Linux 6.6): what `tc filter replace dev DEVICE ingress bpf direct-action` does.
 //!
-//! Unlike a tcx link it does not go with the process that made it. Whoever attaches a program so
-//! must see to it that it does nothing any more by itself, and takes the place of what a killed
-//! process has left.
+//! Unlike a tcx link it does not go with the process that made it, so the program has to do nothing
+//! any more by itself then. The next one takes the place of what a killed process has left.
 //!
 //! Source: `linux/pkt_sched.h`, `pkt_cls.h` and `rtnetlink.h`, whose names the numbers bear.
 

@@ -264,7 +264,8 @@ fn no_gate(error: io::Error) -> FailOpenError {
 pub fn kernel_can_fail_open() -> Result<(), FailOpenError> {
     /// The loopback interface of any namespace.
     const LOOPBACK: u32 = 1;
-    Gate::new([LOOPBACK; 2], Hook::Newest).map_err(no_gate)?;
+    let gate = Gate::new([LOOPBACK; 2], Hook::Newest).map_err(no_gate)?;
+    gate.filter().map_err(no_gate)?;
     let Ok(apart) = Namespace::new() else {
         // Whoever may not make one learns it at the start.
         return Ok(());

@@ -20,9 +20,8 @@ fn wait(millis: u64) {
     thread::sleep(Duration::from_millis(millis));
 }
 
-/// One test after another, if there may be namespaces: a flood takes the processors from the
-/// senders of the others, and the kernel's own way of a frame then takes longer than the watchdog
-/// allows for.
+/// One test after another, if there may be namespaces: the kernel drops what a flood lets no
+/// processor receive, in every namespace, and then frames of the others are lost on their way.
 fn alone() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     let lock = || ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,8 +110,8 @@ fn the_kernel_forwards(port: &str) -> (usize, usize) {
     (sent as usize, lost)
 }
 
-/// Under a flood from its left it stands still between reading one side and the other: what waits at
-/// its right then the kernel has forwarded already.
+/// Under a flood from its left frames are long under way in the kernel, and it stands still with
+/// many in its sockets: none of them has been forwarded already.
 #[test]
 fn a_flooded_bridge_that_stands_still_doubles_nothing() {
     let Some(_alone) = alone() else { return };

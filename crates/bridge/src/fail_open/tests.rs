@@ -115,7 +115,9 @@ impl Rig {
         }
         let numbers = frames.iter().filter_map(|frame| number(frame.parts()[0]));
         let numbers = numbers.collect();
-        frames.into_iter().for_each(|frame| self.pool.give(frame));
+        for frame in frames {
+            self.pool.give(frame);
+        }
         numbers
     }
 

@@ -47,7 +47,7 @@ pub struct BridgeConfig {
     pub rest: Span,
     /// What happens to the link when this process dies.
     pub fail_open: FailOpen,
-    /// What keeps frames from the kernel bridge while this process lives.
+    /// What keeps frames that this process has taken from the kernel bridge.
     pub hook: Hook,
     /// Claim the interfaces in [`STATE`](crate::STATE): no other bridge may have them, and what is
     /// changed there is remembered. Not for interfaces that nobody else sees, the default.
@@ -238,10 +238,9 @@ pub struct Change {
 
 /// What happens to the link when this process dies, even by `kill -9`.
 ///
-/// A kernel bridge over both interfaces is the way round us. While we live, a BPF program at the
-/// ingress of both keeps frames from it, for the next moment only
-/// ([`BridgeConfig::watchdog`]); the kernel removes that program together with our last file
-/// descriptor.
+/// A kernel bridge over both interfaces is the way round us. While we live, our sockets take all
+/// frames, for the next moment only ([`BridgeConfig::watchdog`]), and a BPF program at the ingress
+/// of both keeps those from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOpen {
     /// The link goes down with us.
