@@ -19,7 +19,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -130,7 +130,7 @@ fn make_way(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         // Or it does not listen yet.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            if is_bound(&there) {
+            if is_bound(path) {
                 return Err(io::Error::other(Taken::Busy));
             }
         }
@@ -143,15 +143,11 @@ fn make_way(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Whether a socket of this network namespace still has this file.
-fn is_bound(there: &fs::Metadata) -> bool {
-    // Addresses, flags, type, state, inode, path.
-    let sockets = fs::read_to_string("/proc/thread-self/net/unix").unwrap_or_default();
-    let paths = sockets
-        .lines()
-        .filter_map(|line| line.split_whitespace().nth(7));
-    let mut files = paths.filter_map(|path| fs::symlink_metadata(path).ok());
-    files.any(|file| (file.dev(), file.ino()) == (there.dev(), there.ino()))
+/// Whether a socket still has this file, also one of another network namespace. The kernel answers a
+/// datagram socket that asks for a stream socket otherwise than one that asks for none.
+fn is_bound(path: &Path) -> bool {
+    let asked = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
+    !asked.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 fn is_usual(path: &Path) -> bool {
@@ -446,19 +442,34 @@ impl Client {
 mod tests {
     use super::{CONTROL, make_way};
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
+    use sojourn_bridge::Namespace;
+    use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    /// Its process lives: it has bound the socket, and listens in a moment.
+    /// Its process lives: it has bound the socket, and listens in a moment. It may be in another
+    /// network namespace.
     #[test]
     fn a_socket_that_does_not_listen_yet_is_not_dead() {
         let path = std::env::temp_dir().join(format!("sojourn-bound-{}", std::process::id()));
-        let early = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
-        let address = SocketAddrUnix::new(&path).expect("a short path");
-        bind(&early, &address).expect("nothing stands there");
-        let refused = make_way(&path).expect_err("somebody has it");
+        let early = || {
+            let early = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+            bind(&early, &SocketAddrUnix::new(&path)?)?;
+            Ok(early)
+        };
+        let near = early().expect("nothing stands there");
+        stays_while_it_is_there(&path, near);
+        // Without root there is none.
+        if let Ok(apart) = Namespace::new() {
+            let far = apart.run(early).expect("nothing stands there");
+            stays_while_it_is_there(&path, far);
+        }
+    }
+
+    fn stays_while_it_is_there(path: &Path, early: OwnedFd) {
+        let refused = make_way(path).expect_err("somebody has it");
         assert!(refused.to_string().contains("another process"), "{refused}");
         drop(early);
-        make_way(&path).expect("it is dead now");
+        make_way(path).expect("it is dead now");
         assert!(!path.exists());
     }
 
