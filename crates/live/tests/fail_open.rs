@@ -324,3 +324,36 @@ fn rules_that_would_drop_what_the_kernel_forwards_are_told() {
         assert!(bridge.remote().fail_open().ready);
     });
 }
+
+/// Rules and sysctls tell no news; they are seen all the same, also where interfaces change all the
+/// time.
+#[test]
+fn rules_that_come_while_it_runs_are_told() {
+    const CALL: &str = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+    let link = Link::new();
+    looked_after(&link, kept(), |remote, heard| {
+        assert!(remote.fail_open().ready, "{:?}", remote.fail_open());
+        // Some looks at nothing.
+        thread::sleep(Duration::from_secs(2));
+        let has_module = link.middle.run(|| {
+            let has_module = fs::write(CALL, "1");
+            drop_forwarded();
+            has_module
+        });
+        if has_module.is_err() && std::env::var("CI").is_err() {
+            return eprintln!("passed over: br_netfilter is not loaded");
+        }
+        has_module.expect("`modprobe br_netfilter`");
+        let mut news = (0..1000).map(|_| {
+            link.middle.ip("address add 192.0.2.1/32 dev lo");
+            link.middle.ip("address delete 192.0.2.1/32 dev lo");
+            heard.recv_timeout(Duration::from_millis(20))
+        });
+        let said = news.find_map(Result::ok).expect("it is told");
+        assert!(said.contains("the chain `filter FORWARD`"), "{said}");
+        assert!(!remote.fail_open().ready);
+        link.middle.run(|| fs::write(CALL, "0")).expect("as before");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(remote.fail_open().ready, "{said}");
+    });
+}

@@ -17,7 +17,7 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// News of links, of IPv4 addresses, of IPv6 addresses (`RTNLGRP_*`).
 const GROUPS: [u32; 3] = [1, 5, 9];
@@ -27,8 +27,8 @@ const SETTLES: Duration = Duration::from_millis(30);
 const RESTS: Duration = Duration::from_millis(300);
 /// Without news.
 const LOOKS: Duration = Duration::from_millis(900);
-/// Netfilter is asked each time that so many looks without news are over.
-const FILTERS_EVERY: u32 = 10;
+/// Netfilter, which tells no news, is asked at each look, but not again within this time.
+const FILTERS_REST: Duration = Duration::from_millis(500);
 
 /// What happens to a link when its bridge dies, as it is now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,10 +112,11 @@ struct Looker {
 
 impl Looker {
     fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, String)) {
-        let mut quiet = 0;
+        let mut asked: Option<Instant> = None;
         let mut last = String::new();
         loop {
-            if quiet % FILTERS_EVERY == 0 {
+            if asked.is_none_or(|at| at.elapsed() >= FILTERS_REST) {
+                asked = Some(Instant::now());
                 self.filters = self.watched.place.as_ref().and_then(|_| in_the_way());
             }
             let (state, mended) = self.look();
@@ -146,7 +147,7 @@ impl Looker {
                     // A buffer that ran over is news too.
                     while !matches!(news.recv_from_full(), Err(error) if is_empty(&error)) {}
                 }
-                Woken::Not => quiet += 1,
+                Woken::Not => {}
             }
         }
     }
