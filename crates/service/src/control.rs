@@ -143,8 +143,8 @@ fn make_way(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Whether a socket still has this file, also one of another network namespace. The kernel answers a
-/// datagram socket that asks for a stream socket otherwise than one that asks for none.
+/// Whether a socket still has this file, also one of another network namespace. A datagram socket
+/// is refused for its type there, and otherwise where nobody is bound.
 fn is_bound(path: &Path) -> bool {
     let asked = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
     !asked.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
