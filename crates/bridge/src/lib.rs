@@ -45,10 +45,10 @@ pub use clock::{Clock, read_nanos};
 pub use fail_open::{FailOpenError, FailOpenState, kernel_can_fail_open};
 pub use forwarding::{
     BATCH, Behind, BeyondWorkers, Bridge, BridgeConfig, BridgeError, ByPort, CAPTURED,
-    CapturePoint, Change, Circuits, Classes, Count, DELAYS, Delays, Direction, FailOpen,
-    FlowCounts, FlowTable, Followed, Frame, FramePort, Hosts, Labels, NoObserver, Observer, PROBES,
-    PathDelays, Point, Pool, PortChoice, PortCounters, Probe, Remote, RemoteError, Showing, Shown,
-    Side, SideStats, Snapshot, Told, View, Watch, probe, probes,
+    CapturePoint, Change, Circuits, Classes, Count, DELAYS, Delays, Direction, DualQueue,
+    DualStats, FailOpen, FlowCounts, FlowTable, Followed, Frame, FramePort, Hosts, Labels,
+    NoObserver, Observer, PROBES, PathDelays, Point, Pool, PortChoice, PortCounters, Probe, Remote,
+    RemoteError, Showing, Shown, Side, SideStats, Snapshot, Told, View, Watch, probe, probes,
 };
 pub use interface::{Interface, gathering};
 pub use namespace::Namespace;

@@ -184,12 +184,27 @@ impl Counters {
 /// What one queue of a pair ([`Dual`]) has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DualCounts {
+    /// Packets and bytes that have left the queue for the link.
+    pub dequeued: Tally,
+    /// Packets and bytes held now.
+    pub backlog: Backlog,
     /// Packets dropped, also on arrival.
     pub dropped: u64,
     /// Packets that the queue has marked CE. One that came with CE is none of them.
     pub marked: u64,
     /// Packets that came with CE.
     pub came_marked: u64,
+}
+
+impl DualCounts {
+    /// Adds those of another queue.
+    pub fn absorb(&mut self, other: &Self) {
+        self.dequeued += other.dequeued;
+        self.backlog += other.backlog;
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        self.came_marked += other.came_marked;
+    }
 }
 
 /// A pair of coupled queues (RFC 9332): what each has counted, and how it is controlled.

@@ -301,6 +301,7 @@ impl<P: Packet> DualPi2<P> {
     /// Puts a packet at the end of its queue.
     fn put(&mut self, packet: P, is_low: bool, arrived: Time) {
         self.backlog.add(packet.len());
+        self.each[usize::from(is_low)].backlog.add(packet.len());
         if is_low {
             let steps = self.low.len() >= self.params.min_qlen_step as usize;
             self.low.push_back(Low {
@@ -342,6 +343,7 @@ impl<P: Packet> DualPi2<P> {
         };
         let len = packet.len();
         self.backlog.remove(len);
+        self.each[usize::from(is_low)].backlog.remove(len);
         self.memory -= u64::from(packet.memory());
         let (fate, is_ramp) = match (self.params.law, self.params.at) {
             (DualLaw::Rfc9332, _) => {
@@ -373,6 +375,7 @@ impl<P: Packet> DualPi2<P> {
             self.credit -= (100 - protection) * i64::from(len);
         }
         self.counters.dequeued.add(len);
+        self.each[usize::from(is_low)].dequeued.add(len);
         self.served_low = is_low;
         Ok(Some((arrived, packet)))
     }
@@ -478,6 +481,9 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
 
     fn drain(&mut self) -> Vec<(Time, P)> {
         (self.backlog, self.memory) = (Backlog::default(), 0);
+        for each in &mut self.each {
+            each.backlog = Backlog::default();
+        }
         let low = self.low.drain(..).map(|low| (low.arrived, low.packet));
         self.classic.drain(..).chain(low).collect()
     }

@@ -4,9 +4,10 @@
 //! Circuits of subscribers have a page of their own.
 //!
 //! Names end in their unit, counters in `_total`; labels are `pair`, `direction` (`up`, `down`),
-//! `reason` and `tin`.
+//! `reason`, `tin` and `queue` (`C`, `L`).
 
 mod circuits;
+mod dual;
 mod http;
 mod status;
 mod text;
@@ -15,7 +16,7 @@ use crate::fleet::{Fleet, PairStats};
 use crate::talkers::USUAL;
 use crate::tins::tins_of;
 use http::{Request, Response};
-use sojourn_bridge::{DELAYS, Delays, Reflectors, Side, SideStats};
+use sojourn_bridge::{DELAYS, Delays, DualStats, Reflectors, Side, SideStats};
 use sojourn_qdisc::{DropReason, Report};
 use sojourn_units::{Rate, Span};
 use status::Status;
@@ -102,6 +103,8 @@ struct Way<'a> {
     stats: &'a SideStats,
     report: &'a Report,
     delays: &'a Delays,
+    /// Both queues of a pair apart.
+    dual: Option<&'a DualStats>,
     /// The link's, if it is constant.
     rate: Option<Rate>,
     /// Of the link that the rate follows, if it does.
@@ -119,6 +122,7 @@ fn ways(pairs: &[PairStats]) -> Vec<Way<'_>> {
             stats: &snapshot.stats[side as usize],
             report: &snapshot.reports[side as usize],
             delays: &snapshot.delays[side as usize],
+            dual: snapshot.duals[side as usize].as_ref(),
             rate: pair.rates[side as usize],
             path_delay: snapshot.followed[side as usize].map(|followed| followed.delay),
         }));
@@ -340,6 +344,7 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
         }
     }
     tins(&mut page, &ways);
+    dual::families(&mut page, &ways);
     let help = "Time that packets spent in the queue.";
     page.family("delay_seconds", MetricType::Histogram, help);
     let bounds = DELAYS.map(Span::as_secs_f64);

@@ -7,7 +7,7 @@ use crate::pair::{queue, show_line_rate};
 use crate::request::fail_open;
 use crate::tins::{Tin, tins_of};
 use serde_json::{Map, Value, json};
-use sojourn_bridge::{DELAYS, Direction, Remote, RemoteError, Side, Snapshot};
+use sojourn_bridge::{DELAYS, Direction, DualQueue, Remote, RemoteError, Side, Snapshot};
 use sojourn_wire::FlowKey;
 use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -129,7 +129,12 @@ fn way(side: Side, direction: &Direction, snapshot: &Snapshot) -> Value {
         Some(followed) => followed.to_string(),
         None => show_line_rate(&direction.line.rate),
     };
+    let queues = snapshot.duals[side as usize].as_ref().map(|dual| {
+        let queues = dual.queues();
+        queues.map(|queue| dual_queue(&queue)).to_vec()
+    });
     json!({
+        "queues": queues.unwrap_or_default(),
         "queue": queue(direction).to_string(),
         "rate": rate,
         "offered_packets": counters.offered.packets,
@@ -140,6 +145,27 @@ fn way(side: Side, direction: &Direction, snapshot: &Snapshot) -> Value {
         "marked_packets": counters.marked.packets,
         "backlog_packets": stats.backlog.packets,
         "backlog_bytes": stats.backlog.bytes,
+        "delay_sum_ms": millis(delays.sum.as_secs_f64()),
+        "delay_counts": delays.counts,
+    })
+}
+
+/// One queue of a pair (`dualpi2`).
+fn dual_queue(queue: &DualQueue<'_>) -> Value {
+    let DualQueue {
+        name,
+        counts,
+        delays,
+    } = queue;
+    json!({
+        "name": name,
+        "sent_packets": counts.dequeued.packets,
+        "sent_bytes": counts.dequeued.bytes,
+        "dropped_packets": counts.dropped,
+        "marked_packets": counts.marked,
+        "came_marked_packets": counts.came_marked,
+        "backlog_packets": counts.backlog.packets,
+        "backlog_bytes": counts.backlog.bytes,
         "delay_sum_ms": millis(delays.sum.as_secs_f64()),
         "delay_counts": delays.counts,
     })

@@ -38,6 +38,12 @@ impl Delays {
         self.sum += sojourn;
     }
 
+    /// Mean sojourn time in ms; None before the first packet.
+    pub fn mean_ms(&self) -> Option<f64> {
+        let packets: u64 = self.counts.iter().sum();
+        (packets > 0).then(|| self.sum.as_millis_f64() / packets as f64)
+    }
+
     /// Adds those of another queue.
     pub(super) fn absorb(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {

@@ -5,6 +5,7 @@ use super::circuits::Circuits;
 use super::config::{BridgeConfig, Direction};
 use super::delay::DelayStage;
 use super::delays::Delays;
+use super::dual::DualStats;
 use super::flows::FlowTable;
 use super::frame::{Frame, Pool};
 use super::gather::Gather;
@@ -37,6 +38,8 @@ pub(crate) struct Lane {
     seed: u64,
     pub(crate) plan: Plan,
     qdisc: Box<dyn Qdisc<Frame>>,
+    /// What packets have waited in the C and the L queue, where the queue is a pair.
+    dual_delays: Option<Box<[Delays; 2]>>,
     transmitter: Transmitter,
     splitting: Splitting,
     /// When the frame being sent has been sent.
@@ -108,6 +111,11 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
     }
 }
 
+/// Where delays of a pair's queues are counted; None of any other queue.
+fn dual_delays(qdisc: &dyn Qdisc<Frame>) -> Option<Box<[Delays; 2]>> {
+    qdisc.dual().map(|_| Box::default())
+}
+
 impl Lane {
     /// The lane of a bridge with one worker at an interface of `mtu` bytes of IP packet.
     #[cfg(test)]
@@ -135,6 +143,7 @@ impl Lane {
         Self {
             side,
             plan,
+            dual_delays: dual_delays(&*qdisc),
             qdisc,
             nat,
             impairment,
@@ -212,6 +221,22 @@ impl Lane {
             self.held_until = Time::ZERO;
         }
         observer.backlog(side, at, self.qdisc.backlog());
+        self.tell_dual(at, None, observer);
+    }
+
+    /// Counts and tells what both queues of a pair have done; `left`: a packet has left it after so
+    /// long.
+    #[inline]
+    fn tell_dual<O: Observer>(&mut self, now: Time, left: Option<Span>, observer: &mut O) {
+        let Some(delays) = &mut self.dual_delays else {
+            return;
+        };
+        if let Some(dual) = self.qdisc.dual() {
+            if let Some(sojourn) = left {
+                delays[usize::from(dual.served_low)].add(sojourn);
+            }
+            observer.dual(self.side, now, &dual, left);
+        }
     }
 
     /// Takes frames from the queue as the transmitter becomes free, up to and including `until`; as
@@ -255,9 +280,13 @@ impl Lane {
                     }
                     observer.frame(Point::Dequeued, side, at, &packet);
                     observer.dequeued(side, at, packet.len(), sojourn);
+                    self.tell_dual(at, Some(sojourn), observer);
                     if observer.wants_gauges(side, at) {
                         let tell = &mut |gauge| observer.gauge(side, at, gauge);
                         self.qdisc.gauges(at, tell);
+                        if let Some(dual) = self.qdisc.dual() {
+                            observer.dual_probability(side, at, &dual);
+                        }
                     }
                     observer.backlog(side, at, self.qdisc.backlog());
                     self.free_at = self.transmitter.finish(at, packet.len());
@@ -270,6 +299,7 @@ impl Lane {
                 }
                 Dequeue::Empty => {
                     observer.backlog(side, at, self.qdisc.backlog());
+                    self.tell_dual(at, None, observer);
                     return;
                 }
             }
@@ -503,6 +533,11 @@ impl Lane {
             std::mem::swap(&mut self.nat, &mut built.nat);
         }
         self.splitting.follow(spec, &self.line.rate);
+        self.dual_delays = self
+            .dual_delays
+            .take()
+            .filter(|_| self.qdisc.dual().is_some())
+            .or_else(|| dual_delays(&*self.qdisc));
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
     }
@@ -510,6 +545,13 @@ impl Lane {
     /// Counts what its flows do in this table from now on, and gives up the one before.
     pub(crate) fn count(&mut self, flows: FlowTable) -> Option<FlowTable> {
         self.flows.replace(flows)
+    }
+
+    /// Both queues apart, where its queue is a pair.
+    pub(crate) fn dual(&self) -> Option<DualStats> {
+        let delays = self.dual_delays.as_deref()?.clone();
+        let dual = self.qdisc.dual()?;
+        Some(DualStats { dual, delays })
     }
 
     pub(crate) fn qdisc(&self) -> &dyn Qdisc<Frame> {

@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::side::Side;
 use sojourn_line::{Fate, LineRate};
-use sojourn_qdisc::{Backlog, DropReason, Gauge};
+use sojourn_qdisc::{Backlog, DropReason, Dual, Gauge};
 use sojourn_units::{Span, Time};
 
 /// Where a frame is seen.
@@ -53,6 +53,13 @@ pub trait Observer {
 
     /// A variable of the queue.
     fn gauge(&mut self, _side: Side, _now: Time, _gauge: Gauge) {}
+
+    /// What both queues of a pair (`dualpi2`) have counted, after it was offered or asked for a
+    /// packet; `left`: it gave one to the link after holding it for so long.
+    fn dual(&mut self, _side: Side, _now: Time, _dual: &Dual, _left: Option<Span>) {}
+
+    /// The probabilities of such a pair, told with its variables.
+    fn dual_probability(&mut self, _side: Side, _now: Time, _dual: &Dual) {}
 
     /// The link's rate is `rate` from now on.
     fn rate(&mut self, _side: Side, _now: Time, _rate: &LineRate) {}

@@ -1,6 +1,7 @@
 //! One forwarding thread of a bridge: its loop, and what it does for those who ask.
 
 use super::config::{BridgeConfig, Change};
+use super::dual::DualStats;
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::following::{Followed, Following};
@@ -48,9 +49,18 @@ pub(super) struct Worker {
     /// Set while it forwards in real time.
     watchdog: Option<Watchdog>,
     /// The queues at the stop, before what they held was sent.
-    closing: Option<[(Counters, Backlog, Report); 2]>,
+    closing: Option<[AtQueue; 2]>,
     pub(super) wakeups: u64,
     load: Load,
+}
+
+/// A queue at one moment.
+#[derive(Clone)]
+struct AtQueue {
+    queue: Counters,
+    backlog: Backlog,
+    report: Report,
+    dual: Option<DualStats>,
 }
 
 /// What a worker has around it while it forwards.
@@ -354,6 +364,7 @@ impl Worker {
             stats: Side::BOTH.map(|side| self.stats(side)),
             reports: Side::BOTH.map(|side| self.report(side)),
             delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
+            duals: Side::BOTH.map(|side| self.queue(side).dual),
             port: self.port_state.clone(),
             followed: Side::BOTH.map(|side| following?.followed(side)),
             reflectors: following.and_then(Following::reflectors),
@@ -363,7 +374,7 @@ impl Worker {
     /// What has happened in one direction.
     fn stats(&mut self, side: Side) -> SideStats {
         let (input, output) = self.engine.ports(side);
-        let (queue, backlog, _) = self.queue(side);
+        let AtQueue { queue, backlog, .. } = self.queue(side);
         let lane = &self.engine.lanes[side as usize];
         SideStats {
             queue,
@@ -383,18 +394,19 @@ impl Worker {
     /// The queue's parameters and statistics as `tc -s qdisc` shows them; after the end as they
     /// were at the stop, with what was held then.
     fn report(&mut self, side: Side) -> Report {
-        self.queue(side).2
+        self.queue(side).report
     }
 
-    /// Of a queue, now or at the stop: its accounts, its backlog and its report.
+    /// A queue now or at the stop.
     /// Frames that there was no memory for have not reached it, and count as its drops all the
     /// same.
-    fn queue(&mut self, side: Side) -> (Counters, Backlog, Report) {
+    fn queue(&mut self, side: Side) -> AtQueue {
         if let Some(closing) = &self.closing {
             return closing[side as usize].clone();
         }
         let (input, _) = self.engine.ports(side);
-        let qdisc = self.engine.lanes[side as usize].qdisc();
+        let lane = &self.engine.lanes[side as usize];
+        let qdisc = lane.qdisc();
         let now = self.config.clock.now();
         let (mut counters, mut report) = (*qdisc.counters(), qdisc.report(now));
         counters.no_buffer(Tally {
@@ -407,7 +419,12 @@ impl Worker {
         {
             *number = number.saturating_add_unsigned(input.no_buffer);
         }
-        (counters, qdisc.backlog(), report)
+        AtQueue {
+            queue: counters,
+            backlog: qdisc.backlog(),
+            report,
+            dual: lane.dual(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::config::BridgeConfig;
 use super::delays::Delays;
+use super::dual::DualStats;
 use super::following::Followed;
 use super::port::PortCounters;
 use super::side::Side;
@@ -157,6 +158,8 @@ pub struct Snapshot {
     pub reports: [Report; 2],
     /// What packets have waited in the queues, by side.
     pub delays: [Delays; 2],
+    /// Both queues of a pair (`dualpi2`) apart, by side; none of other queues.
+    pub duals: [Option<DualStats>; 2],
     /// What brings frames in and out.
     pub port: PortState,
     /// Of rates that follow their link where they are, by side.
@@ -178,6 +181,7 @@ impl Snapshot {
                 sum.stats[at].absorb(&worker.stats[at]);
                 sum.delays[at].absorb(&worker.delays[at]);
             }
+            sum.duals[at] = DualStats::of_workers(all.iter().map(|it| it.duals[at].as_ref()));
             let spec = match config.direction(side).qdisc {
                 Spec::Cake(cake) => {
                     let queues = all.len() as u32;
@@ -201,6 +205,9 @@ impl Snapshot {
             let tc = self.reports[side as usize].tc_json(self.place(side));
             let qdisc = serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON");
             let mut side_json = json!({"qdisc": qdisc, "port": self.port.word()});
+            if let Some(dual) = &self.duals[side as usize] {
+                side_json["dual"] = dual.json();
+            }
             if let Some(why) = self.port.refused() {
                 side_json["xdp_refused"] = why.into();
             }
@@ -238,6 +245,9 @@ impl Snapshot {
                 let _ = write!(text, " {name} {number}");
             }
             text.push('\n');
+            if let Some(dual) = &self.duals[side as usize] {
+                text.push_str(&dual.text(side.name()));
+            }
         }
         if let Some(reflectors) = &self.reflectors {
             let _ = writeln!(text, " autorate: {reflectors}");

@@ -1,6 +1,6 @@
 //! The page, from 80 by 24 characters on: the queues with their tins, then the first flows.
 
-use super::sample::{Flow, Pace, State, Way};
+use super::sample::{DualQueue, Flow, Pace, State, Waited, Way};
 use super::view::View;
 use crate::name::name;
 use ratatui::Frame;
@@ -100,7 +100,8 @@ fn queues(view: &View, height: usize, lines: &mut Vec<Line<'static>>) {
     let ways: Vec<_> = ways.collect();
     let unmatched = ways.iter().filter(|(_, (_, way))| way.unmatched.is_some());
     // Title, heads, key line, flows; and two lines of each direction.
-    let taken = 4 + FLOWS + 2 * ways.len() + unmatched.count();
+    let pairs: usize = ways.iter().map(|(_, (_, way))| way.queues.len()).sum();
+    let taken = 4 + FLOWS + 2 * ways.len() + unmatched.count() + pairs;
     let room = height.saturating_sub(taken) / ways.len().max(1);
     for (side, (name, way)) in ways {
         lines.push(Line::raw(format!(
@@ -109,6 +110,7 @@ fn queues(view: &View, height: usize, lines: &mut Vec<Line<'static>>) {
         )));
         lines.push(bold(direction(view, side, name, way)));
         lines.extend(unmatched_row(view, side, way).map(Line::raw));
+        lines.extend(dual_rows(view, side, way).into_iter().map(Line::raw));
         lines.extend(tins(view, side, way, room).into_iter().map(Line::raw));
     }
 }
@@ -136,22 +138,60 @@ fn direction(view: &View, side: usize, name: &str, way: &Way) -> String {
     let pace = before.and_then(|(old, seconds)| way.pace(old, seconds));
     let bounds = &view.last().delay_bounds_ms;
     let waited = before.and_then(|(old, _)| way.waited(old, bounds));
-    let high = waited.map(|waited| match waited.high_ms {
-        high if high.is_finite() => format!("<{}", delay(high)),
-        _ => format!(">{}", delay(bounds.last().copied().unwrap_or(0.0))),
-    });
     let [bits, packets, drops, marks] = paces(pace);
+    let [mean, high] = waits(waited, bounds);
     row([
         name,
         &bits,
         &packets,
-        &waited.map_or("-".into(), |waited| delay(waited.mean_ms)),
-        &high.unwrap_or("-".into()),
+        &mean,
+        &high,
         &bytes(way.backlog_bytes),
         &drops,
         &marks,
         "",
     ])
+}
+
+/// The mean of what packets have waited, and the bin that 99 of a hundred are within.
+fn waits(waited: Option<Waited>, bounds_ms: &[f64]) -> [String; 2] {
+    let Some(Waited { mean_ms, high_ms }) = waited else {
+        return std::array::from_fn(|_| "-".to_owned());
+    };
+    let high = if high_ms.is_finite() {
+        format!("<{}", delay(high_ms))
+    } else {
+        format!(">{}", delay(bounds_ms.last().copied().unwrap_or(0.0)))
+    };
+    [delay(mean_ms), high]
+}
+
+/// The C and the L queue of a pair. The last column has the packets a second that came with CE.
+fn dual_rows(view: &View, side: usize, way: &Way) -> Vec<String> {
+    let bounds = &view.last().delay_bounds_ms;
+    let show = |queue: &DualQueue| {
+        let before = view
+            .before(side)
+            .and_then(|(old, seconds)| Some((old.queue_named(&queue.name)?, seconds)));
+        let pace = before.and_then(|(old, seconds)| queue.pace(old, seconds));
+        let waited = before.and_then(|(old, _)| queue.waited(old, bounds));
+        let came = before.and_then(|(old, seconds)| queue.came_marked(old, seconds));
+        let [bits, packets, drops, marks] = paces(pace);
+        let [mean, high] = waits(waited, bounds);
+        let came = came.filter(|came| *came > 0.0);
+        row([
+            &format!("  {} queue", queue.name),
+            &bits,
+            &packets,
+            &mean,
+            &high,
+            &bytes(queue.backlog_bytes),
+            &drops,
+            &marks,
+            &came.map_or(String::new(), |came| format!("ce{}", number(came))),
+        ])
+    };
+    way.queues.iter().map(show).collect()
 }
 
 /// What matches no circuit, and whose most of it is.

@@ -3,7 +3,7 @@
 //!
 //! Not here: how a table is written ([`Recording`]); a program for gateways writes none.
 
-use super::sample::{Flow, Pace, Sample, Tin, Unmatched, Waited, Way};
+use super::sample::{DualQueue, Flow, Pace, Sample, Tin, Unmatched, Waited, Way};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,24 @@ impl<'a> Row<'a> {
             backlog: [Some(way.backlog_packets), Some(way.backlog_bytes)],
             pace: old.and_then(|(old, seconds)| way.pace(old, seconds)),
             waited: old.and_then(|(old, _)| way.waited(old, bounds_ms)),
+        }
+    }
+
+    /// One queue of a pair, `C` or `L`.
+    fn dual(queue: &'a DualQueue, old: Option<(&DualQueue, f64)>, bounds_ms: &[f64]) -> Self {
+        Self {
+            kind: "dual",
+            name: &queue.name,
+            tin: None,
+            counts: [
+                queue.sent_packets,
+                queue.sent_bytes,
+                queue.dropped_packets,
+                queue.marked_packets,
+            ],
+            backlog: [Some(queue.backlog_packets), Some(queue.backlog_bytes)],
+            pace: old.and_then(|(old, seconds)| queue.pace(old, seconds)),
+            waited: old.and_then(|(old, _)| queue.waited(old, bounds_ms)),
         }
     }
 
@@ -212,6 +230,10 @@ impl Recorder {
         sample: &Sample,
     ) -> anyhow::Result<()> {
         self.row(place, &Row::queue(way, old, &sample.delay_bounds_ms))?;
+        for queue in &way.queues {
+            let old = old.and_then(|(old, seconds)| Some((old.queue_named(&queue.name)?, seconds)));
+            self.row(place, &Row::dual(queue, old, &sample.delay_bounds_ms))?;
+        }
         for tin in &way.tins {
             let old = old.and_then(|(old, seconds)| Some((old.tin(&tin.name)?, seconds)));
             self.row(place, &Row::tin(tin, old))?;

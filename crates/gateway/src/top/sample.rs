@@ -74,6 +74,9 @@ pub(super) struct Way {
     delay_sum_ms: f64,
     delay_counts: Vec<u64>,
     pub(super) tins: Vec<Tin>,
+    /// The C and the L queue of a pair (`dualpi2`); none of other queues.
+    #[serde(default)]
+    pub(super) queues: Vec<DualQueue>,
     /// What matches no circuit of subscribers, where there are some.
     #[serde(default)]
     pub(super) unmatched: Option<Unmatched>,
@@ -96,6 +99,22 @@ pub(super) struct Tin {
     pub(super) peak_delay_ms: f64,
     pub(super) sparse_flows: u64,
     pub(super) bulk_flows: u64,
+}
+
+/// One queue of a pair.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct DualQueue {
+    pub(super) name: String,
+    pub(super) sent_packets: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) dropped_packets: u64,
+    pub(super) marked_packets: u64,
+    /// Packets that came with CE, which are not among those marked.
+    pub(super) came_marked_packets: u64,
+    pub(super) backlog_packets: u64,
+    pub(super) backlog_bytes: u64,
+    delay_sum_ms: f64,
+    delay_counts: Vec<u64>,
 }
 
 /// What matches no circuit.
@@ -214,6 +233,60 @@ impl Pace {
     }
 }
 
+impl Waited {
+    /// By counts of bins with these bounds, now and before; and what all have waited in between.
+    /// None without packets.
+    fn between([new, old]: [&[u64]; 2], sum_ms: f64, bounds_ms: &[f64]) -> Option<Self> {
+        let pairs = new.iter().zip(old);
+        let counts = pairs.map(|(new, old)| new.checked_sub(*old));
+        let counts: Vec<u64> = counts.collect::<Option<_>>()?;
+        let all: u64 = counts.iter().sum();
+        if all == 0 {
+            return None;
+        }
+        let mut below = 0;
+        let bin = counts.iter().position(|count| {
+            below += count;
+            below * 100 >= all * 99
+        });
+        let high_ms = bin.and_then(|bin| bounds_ms.get(bin)).copied();
+        Some(Self {
+            mean_ms: sum_ms / all as f64,
+            high_ms: high_ms.unwrap_or(f64::INFINITY),
+        })
+    }
+}
+
+impl DualQueue {
+    const fn counts(&self) -> [u64; 4] {
+        [
+            self.sent_bytes,
+            self.sent_packets,
+            self.dropped_packets,
+            self.marked_packets,
+        ]
+    }
+
+    /// What has left it since it was like `old`, so many seconds ago.
+    pub(super) fn pace(&self, old: &Self, seconds: f64) -> Option<Pace> {
+        Pace::between(old.counts(), self.counts(), seconds)
+    }
+
+    /// How many packets a second have come with CE since then.
+    pub(super) fn came_marked(&self, old: &Self, seconds: f64) -> Option<f64> {
+        let came = self
+            .came_marked_packets
+            .checked_sub(old.came_marked_packets)?;
+        Some(came as f64 / seconds)
+    }
+
+    /// What these packets have waited.
+    pub(super) fn waited(&self, old: &Self, bounds_ms: &[f64]) -> Option<Waited> {
+        let counts = [&self.delay_counts[..], &old.delay_counts];
+        Waited::between(counts, self.delay_sum_ms - old.delay_sum_ms, bounds_ms)
+    }
+}
+
 impl Way {
     const fn counts(&self) -> [u64; 4] {
         [
@@ -231,23 +304,13 @@ impl Way {
 
     /// What these packets have waited, by the bounds of their bins; none without any.
     pub(super) fn waited(&self, old: &Self, bounds_ms: &[f64]) -> Option<Waited> {
-        let pairs = self.delay_counts.iter().zip(&old.delay_counts);
-        let counts = pairs.map(|(new, old)| new.checked_sub(*old));
-        let counts: Vec<u64> = counts.collect::<Option<_>>()?;
-        let all: u64 = counts.iter().sum();
-        if all == 0 {
-            return None;
-        }
-        let mut below = 0;
-        let bin = counts.iter().position(|count| {
-            below += count;
-            below * 100 >= all * 99
-        });
-        let high_ms = bin.and_then(|bin| bounds_ms.get(bin)).copied();
-        Some(Waited {
-            mean_ms: (self.delay_sum_ms - old.delay_sum_ms) / all as f64,
-            high_ms: high_ms.unwrap_or(f64::INFINITY),
-        })
+        let counts = [&self.delay_counts[..], &old.delay_counts];
+        Waited::between(counts, self.delay_sum_ms - old.delay_sum_ms, bounds_ms)
+    }
+
+    /// The queue of a pair with this name.
+    pub(super) fn queue_named(&self, name: &str) -> Option<&DualQueue> {
+        self.queues.iter().find(|queue| queue.name == name)
     }
 
     /// The tin of a name.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use rustix::time::ClockId;
-use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
+use sojourn_qdisc::{Backlog, DropReason, Dual, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
 use sojourn_units::{Span, Time};
 use sojourn_wire::{FlowKey, Parsed};
@@ -281,6 +281,14 @@ impl Observer for Links<'_> {
 
     fn gauge(&mut self, side: Side, now: Time, gauge: QueueGauge) {
         self.recorders[side as usize].gauge(now, gauge);
+    }
+
+    fn dual(&mut self, side: Side, now: Time, dual: &Dual, left: Option<Span>) {
+        self.recorders[side as usize].dual(now, dual, left);
+    }
+
+    fn dual_probability(&mut self, side: Side, now: Time, dual: &Dual) {
+        self.recorders[side as usize].dual_probability(now, dual);
     }
 
     fn rate(&mut self, side: Side, now: Time, rate: &LineRate) {

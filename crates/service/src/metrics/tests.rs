@@ -1,6 +1,6 @@
 use super::*;
 use sojourn_bridge::{FailOpenState, Followed, PortState, Reflectors, Snapshot};
-use sojourn_qdisc::{Field, Tally, Value};
+use sojourn_qdisc::{Dual, DualCounts, Field, Tally, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -37,6 +37,21 @@ fn answering() -> PairStats {
     for micros in [20, 700, 700, 3_000_000] {
         delays[1].add(Span::from_micros(micros));
     }
+    let counted = |packets| DualCounts {
+        marked: packets,
+        came_marked: 2 * packets,
+        ..DualCounts::default()
+    };
+    let pair_of_queues = DualStats {
+        dual: Dual {
+            classic: counted(5),
+            low: counted(70),
+            probability: 0.25,
+            coupled: 0.5,
+            ..Dual::default()
+        },
+        delays: delays.clone(),
+    };
     PairStats {
         name: "wan".into(),
         rates: [None, Some(Rate::from_bps(20_000_000))],
@@ -45,6 +60,7 @@ fn answering() -> PairStats {
             stats,
             reports,
             delays,
+            duals: [None, Some(pair_of_queues)],
             port: PortState::Packet { refused: None },
             followed: [None, Some(FOLLOWED)],
             reflectors: Some(Reflectors {
@@ -116,6 +132,33 @@ fn values_stand_under_their_names() {
         );
         has(&page, &format!("sojourn_tin_offered_packets_total{tin} 3"));
     }
+}
+
+#[test]
+fn both_queues_of_a_pair_stand_apart() {
+    let page = page(Dialect::OpenMetrics, &pairs());
+    let way = r#"pair="wan",direction="down""#;
+    for (queue, marked, came) in [("C", 5, 10), ("L", 70, 140)] {
+        let labels = format!("{{{way},queue=\"{queue}\"}}");
+        has(
+            &page,
+            &format!("sojourn_dual_marked_packets_total{labels} {marked}"),
+        );
+        has(
+            &page,
+            &format!("sojourn_dual_came_marked_packets_total{labels} {came}"),
+        );
+    }
+    has(&page, &format!("sojourn_dual_probability{{{way}}} 0.25"));
+    has(
+        &page,
+        &format!("sojourn_dual_coupled_probability{{{way}}} 0.5"),
+    );
+    has(
+        &page,
+        &format!("sojourn_dual_delay_seconds_count{{{way},queue=\"L\"}} 4"),
+    );
+    assert!(!page.contains(r#"probability{pair="wan",direction="up""#));
 }
 
 #[test]

@@ -152,6 +152,36 @@ fn what_matches_no_circuit_has_a_row() {
 }
 
 #[test]
+fn both_queues_of_dualpi2_have_a_row() {
+    let sample = |second: u64| {
+        let queue = |name: &str, packets: u64, bin: usize, mean_ms: f64| {
+            let mut counts = vec![0; 3];
+            counts[bin] = packets * second;
+            json!({
+                "name": name, "sent_packets": packets * second,
+                "sent_bytes": packets * second * 1500, "dropped_packets": second,
+                "marked_packets": packets / 10 * second,
+                "came_marked_packets": if name == "L" { 30 * second } else { 0 },
+                "backlog_packets": 3, "backlog_bytes": 4500,
+                "delay_sum_ms": packets as f64 * second as f64 * mean_ms, "delay_counts": counts,
+            })
+        };
+        let mut up = way("dualpi2", &[], 1650 * second);
+        up["queues"] = json!([queue("C", 650, 2, 16.0), queue("L", 1000, 0, 0.9)]);
+        let down = way("fq_codel", &[], 8000 * second);
+        let pair = json!({"name": "wan", "left": "eth1", "right": "eth2", "up": up, "down": down});
+        let answer = json!({
+            "ok": true, "time": 1_700_000_000 + second, "delay_bounds_ms": [5.0, 10.0],
+            "pairs": [pair],
+        });
+        Sample::read(answer).expect("it is what a bridge answers")
+    };
+    let mut view = View::new(sample(1));
+    view.add(sample(2));
+    golden("dualpi2", &drawn(&mut view, 80, 24));
+}
+
+#[test]
 fn a_pair_that_is_gone_says_why() {
     let mut view = view("pfifo", &[]);
     press(&mut view, &[KeyCode::Right]);
