@@ -247,6 +247,17 @@ fn dualpi2_is_the_kernels_where_it_has_one() {
         (20..=marks as u64).contains(&down.marked_packets),
         "{down:?}"
     );
+    // The dumbbell's only queue has made all marks, those of `any_ect` in the L queue.
+    let count = |figure: Option<f64>| figure.expect("it is a pair") as u64;
+    let packets = [down.c_dequeued_packets, down.l_dequeued_packets].map(count);
+    assert_eq!(packets.iter().sum::<u64>(), down.dequeued_packets);
+    assert_eq!([down.c_sojourn.count, down.l_sojourn.count], packets);
+    let marked = count(down.l_marked_packets);
+    assert!((20..=marks as u64).contains(&marked), "{down:?}");
+    assert_eq!(count(down.c_marked_packets), 0);
+    let (c, l) = (down.c_sojourn.p50, down.l_sojourn.p50);
+    assert!(l < c, "{l} below {c} ms");
+    assert!(down.base_probability.max > 0.0, "{down:?}");
 }
 
 #[test]

@@ -89,6 +89,37 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
     );
 }
 
+/// ECN-capable packets go through the L queue, all others through the C queue. What each counts
+/// adds up to what the link counts, however the machine does.
+#[test]
+fn both_queues_of_dualpi2_have_figures() {
+    if !available() {
+        return;
+    }
+    let bulk = Transport::Tcp(Config {
+        ecn: Ecn::Classic,
+        ..Config::default()
+    });
+    let ping = Ping {
+        size: 64,
+        interval: Span::from_millis(10),
+    };
+    let flows = vec![flow("bulk", bulk, Bulk), flow("ping", Transport::Udp, ping)];
+    let mut cell = cell(1500, flows);
+    cell.network.interfaces[0].qdisc = "dualpi2 any_ect".parse::<Spec>().unwrap();
+    let link = run(&cell).links.swap_remove(0).1;
+    let count = |figure: Option<f64>| figure.expect("its queue is a pair") as u64;
+    let [classic, low] = [link.c_dequeued_packets, link.l_dequeued_packets].map(count);
+    assert_eq!(classic + low, link.dequeued_packets);
+    assert_eq!([link.c_sojourn.count, link.l_sojourn.count], [classic, low]);
+    let marked = count(link.c_marked_packets) + count(link.l_marked_packets);
+    assert_eq!(marked, link.marked_packets);
+    assert_eq!(count(link.c_marked_packets), 0);
+    assert_eq!(count(link.l_came_marked_packets), 0);
+    let dropped = count(link.c_dropped_packets) + count(link.l_dropped_packets);
+    assert_eq!(dropped, link.dropped_packets);
+}
+
 #[test]
 fn a_file_completes_and_a_small_stream_delivers_its_messages() {
     if !available() {

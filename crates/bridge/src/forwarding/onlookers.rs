@@ -8,7 +8,7 @@ use super::observer::{Observer, Point};
 use super::round_trips::RoundTrips;
 use super::side::Side;
 use sojourn_line::{Fate, LineRate};
-use sojourn_qdisc::{Backlog, DropReason, Gauge};
+use sojourn_qdisc::{Backlog, DropReason, Dual, Gauge};
 use sojourn_units::{Span, Time};
 
 /// Who looks at a bridge's frames beside its observer.
@@ -74,6 +74,14 @@ impl<O: Observer> Observer for Watched<'_, O> {
 
     fn gauge(&mut self, side: Side, now: Time, gauge: Gauge) {
         self.observer.gauge(side, now, gauge);
+    }
+
+    fn dual(&mut self, side: Side, now: Time, dual: &Dual, left: Option<Span>) {
+        self.observer.dual(side, now, dual, left);
+    }
+
+    fn dual_probability(&mut self, side: Side, now: Time, dual: &Dual) {
+        self.observer.dual_probability(side, now, dual);
     }
 
     fn rate(&mut self, side: Side, now: Time, rate: &LineRate) {

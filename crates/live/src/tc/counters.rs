@@ -24,7 +24,7 @@ pub(crate) enum Counters {
 }
 
 /// What they say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counted {
     /// Packets dropped so far.
     pub(crate) dropped: u32,
@@ -32,6 +32,8 @@ pub(crate) struct Counted {
     pub(crate) marked: u32,
     /// What is held.
     pub(crate) backlog: Backlog,
+    /// The base probability of `dualpi2`, 0 to 1.
+    pub(crate) probability: Option<f64>,
 }
 
 impl Counters {
@@ -52,6 +54,7 @@ impl Counters {
                     dropped: queue.drops(),
                     marked: queue.report().map_or(0, module::marks),
                     backlog: queue.backlog(),
+                    probability: queue.report().and_then(module::base_probability),
                 });
             }
         };
@@ -74,6 +77,7 @@ fn counted(answer: &[u8]) -> Option<Counted> {
     // Bytes (64 bits), then words: packets, drops, overlimits, two rates, packets and bytes held.
     let stats = find(all, STATS)?;
     let kind = find(all, KIND)?;
+    let is_pair = kind.strip_suffix(b"\0").unwrap_or(kind) == super::dualpi2::KIND.as_bytes();
     let marked = if kind.starts_with(b"cake") {
         find(all, STATS_2).and_then(|stats| marked_by_cake(find(stats, OWN)?))
     } else {
@@ -86,6 +90,9 @@ fn counted(answer: &[u8]) -> Option<Counted> {
             packets: word(stats, 7)?.into(),
             bytes: word(stats, 8)?.into(),
         },
+        probability: find(all, OWN)
+            .filter(|_| is_pair)
+            .and_then(super::dualpi2::base_probability),
     })
 }
 
@@ -162,11 +169,16 @@ mod tests {
             ("fq_codel", 3 + 7),
             ("pie", 9),
             ("fq_pie", 4),
+            ("dualpi2", 6),
             ("pfifo", 0),
         ] {
             let found = read(&[named(kind), stats(), own.clone()]).unwrap();
             assert_eq!(found.marked, marked, "{kind}");
+            assert_eq!(found.probability.is_some(), kind == "dualpi2", "{kind}");
         }
+        let half = words(4, &[1 << 31, 0, 0, 0, 0, 0, 0]);
+        let found = read(&[named("dualpi2"), stats(), half]).unwrap();
+        assert!((found.probability.unwrap() - 0.5).abs() < 1e-9);
         let tin = |number: u16, marked: u32| nested(number, &[words(2, &[5]), words(8, &[marked])]);
         let tins = nested(10, &[tin(1, 20), tin(2, 300)]);
         let own = nested(7, &[words(1, &[0, 0]), nested(4, &[words(4, &[9]), tins])]);

@@ -181,10 +181,15 @@ fn read(answer: &[u8]) -> Option<(Vec<Field>, Vec<Field>)> {
     Some((options, statistics(find(all, TCA_XSTATS)?)?))
 }
 
+/// The base probability in the queue's own statistics.
+pub(super) fn base_probability(own: &[u8]) -> Option<f64> {
+    Some(f64::from(word(own, 0)?) / CERTAIN)
+}
+
 /// The queue's own statistics, with the names and in the order of tc's JSON.
 fn statistics(own: &[u8]) -> Option<Vec<Field>> {
     let number = |at: usize| word(own, at).map(|word| Value::Int(word.into()));
-    let probability = f64::from(word(own, 0)?) / CERTAIN;
+    let probability = base_probability(own)?;
     let credit = word(own, 8)?.cast_signed();
     let fields = [
         ("prob", Value::Float(probability)),

@@ -53,6 +53,19 @@ pub(super) fn marks(report: &Report) -> u32 {
     own.sum::<u64>() as u32
 }
 
+/// The base probability of a `dualpi2` that is the innermost queue.
+pub(super) fn base_probability(report: &Report) -> Option<f64> {
+    if let Some(inner) = &report.inner {
+        return base_probability(inner);
+    }
+    let mut stats = report.stats.iter();
+    let found = stats.find(|field| field.name == "prob" && report.kind == super::dualpi2::KIND);
+    match found?.value {
+        Value::Float(probability) => Some(probability),
+        _ => None,
+    }
+}
+
 fn marks_of(field: &Field) -> u64 {
     match field.value {
         Value::Int(count) if MARKS.contains(&&*field.name) => count.unsigned_abs(),

@@ -18,12 +18,15 @@
 //!
 //! Sockets listen to what comes from the hosts, arrives before a queue, right behind it and at the
 //! hosts again, with the kernel's times. Drops and backlog are the queue's own counters, read every
-//! [`COUNT_EVERY`]: drops count in the middle of that time. Variables of a policy are not seen; the
-//! queue's own statistics at the end are tc's.
+//! [`COUNT_EVERY`]: drops count in the middle of that time. Of a policy's variables only DualPI2's
+//! probability is read; the queue's own statistics at the end are tc's. `pair.rs` tells its two
+//! queues apart.
 
 mod changes;
 mod ends;
+mod filters;
 mod offered;
+mod pair;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,17 +36,19 @@ use std::sync::mpsc::Sender;
 use rustix::time::ClockId;
 use sojourn_qdisc::{DropReason, Packet as _, Spec};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Label, Line, LineRate, Transport};
+use sojourn_world::{Cell, Line, LineRate};
 
 use super::Guests;
 use super::links::{Crossing, Links, count_losses, crossings, identity};
 use super::run::{Outcome, Run, Way, way};
-use crate::lab::graph::Joint;
+use crate::lab::graph::{Joint, is_dumbbell};
 use crate::lab::{Gateway, Lab, Plan};
 use crate::tc::{self, Counted, Counters, Whose};
 use crate::unfit::Unfit;
 use changes::Step;
+use filters::{at_the_queues, handed_through, told_apart};
 use offered::Offered;
+use pair::Pair;
 use sojourn_bridge::PacketSocket;
 use sojourn_bridge::module::TEXT_MAX;
 use sojourn_bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
@@ -243,116 +248,6 @@ fn is_gateway(cell: &Cell) -> bool {
     cell.network.nodes[0].nat
 }
 
-/// How frames get to the queues, as lines for tc.
-fn at_the_queues(cell: &Cell, [up, down]: [&Paths; 2]) -> Vec<String> {
-    if !is_gateway(cell) {
-        let to = [Lab::RIGHT, Lab::LEFT].map(|to| format!("pipe {}", redirect(to)));
-        let marks = [
-            labelled(Lab::LEFT, "ingress", up, &to[0]),
-            labelled(Lab::RIGHT, "ingress", down, &to[1]),
-        ];
-        return [handed_through(), marks.concat()].concat();
-    }
-    // What goes up is marked after the router has set its priority.
-    let inward = redirect(Lab::INWARD);
-    let mut lines = vec![
-        format!("qdisc replace dev {} clsact", Lab::RIGHT),
-        format!(
-            "filter add dev {} ingress prio 9 matchall {inward}",
-            Lab::RIGHT
-        ),
-    ];
-    lines.extend(labelled(Lab::RIGHT, "egress", up, "pass"));
-    lines.extend(labelled(
-        Lab::RIGHT,
-        "ingress",
-        down,
-        &format!("pipe {inward}"),
-    ));
-    lines
-}
-
-/// The action that hands a frame to a device.
-fn redirect(to: &str) -> String {
-    format!("action mirred egress redirect dev {to}")
-}
-
-/// A path from a host, as a line for tc.
-fn delay_or_wire(device: &str, parent: &str, delay: Span) -> String {
-    let mut delayed = tc::line(device, parent, &Line::new(LineRate::Infinite), delay).into_iter();
-    delayed.next().unwrap_or_else(|| tc::wire(device, parent))
-}
-
-/// The two ports of a place, and where each leads.
-fn ports() -> [(&'static str, &'static str); 2] {
-    [(Lab::LEFT, Lab::RIGHT), (Lab::RIGHT, Lab::LEFT)]
-}
-
-/// Frames go from one port to the other.
-fn handed_through() -> Vec<String> {
-    let mut lines = Vec::new();
-    for (from, to) in ports() {
-        let handed = redirect(to);
-        lines.push(format!("qdisc replace dev {from} clsact"));
-        lines.push(format!(
-            "filter add dev {from} ingress prio 9 matchall {handed}"
-        ));
-    }
-    lines
-}
-
-/// The words by which flower knows the packets of a connection.
-fn packets_of(crossing: &Crossing) -> String {
-    let protocol = match crossing.transport {
-        Transport::Tcp(_) => "tcp",
-        Transport::Udp => "udp",
-    };
-    format!("flower ip_proto {protocol} src_port {}", crossing.port)
-}
-
-/// A device behind which packets have a delay by their path: bands of a prio queue. Nothing when
-/// all have the same.
-fn told_apart(device: &str, paths: &Paths) -> Vec<String> {
-    if !paths.differ() {
-        return Vec::new();
-    }
-    let mut lines = vec![format!(
-        "qdisc add dev {device} root handle 1: prio bands {} priomap{}",
-        paths.0.len(),
-        " 0".repeat(16)
-    )];
-    for (band, (delay, crossings)) in (1..).zip(&paths.0) {
-        let parent = format!("parent 1:{band:x}");
-        lines.push(delay_or_wire(device, &parent, *delay));
-        for packets in crossings.iter().map(packets_of) {
-            lines.push(format!(
-                "filter add dev {device} parent 1: protocol ip prio 1 {packets} classid 1:{band:x}"
-            ));
-        }
-    }
-    lines
-}
-
-/// Marks and classes of the flows that have one, at the beginning or end of their way through a
-/// device, and what follows.
-fn labelled(device: &str, way: &str, paths: &Paths, then: &str) -> Vec<String> {
-    let crossings = paths
-        .0
-        .values()
-        .flatten()
-        .filter(|crossing| crossing.label != Label::default());
-    crossings
-        .map(|crossing| {
-            let (packets, Label { mark, class }) = (packets_of(crossing), crossing.label);
-            format!(
-                "filter add dev {device} {way} protocol ip prio 1 {packets} action skbedit mark \
-                 {mark} priority {:x}:{class:x} {then}",
-                tc::LEAF
-            )
-        })
-        .collect()
-}
-
 /// A socket at a place where frames of one direction arrive.
 struct Ear {
     point: Point,
@@ -376,6 +271,8 @@ struct Watch<'a> {
     clock: Clock,
     /// By side.
     offered: [Offered; 2],
+    /// What is known of both queues where a side's queue is a pair.
+    pairs: [Option<Pair>; 2],
     counters: [Counters; 2],
     counted: [Counted; 2],
     counted_at: Time,
@@ -478,6 +375,10 @@ impl<'a> Watch<'a> {
         for recorder in &mut links.recorders {
             // netem tells nobody what it copies.
             recorder.count_line(false);
+            if !is_dumbbell(&run.cell.network) {
+                // A mark may be another queue's.
+                recorder.omit_dual_marks();
+            }
         }
         Ok(Self {
             links,
@@ -485,6 +386,7 @@ impl<'a> Watch<'a> {
             pool,
             clock,
             offered: Default::default(),
+            pairs: Side::BOTH.map(|side| Pair::of(&run.links[side as usize].qdisc)),
             counters: [counters(up)?, counters(down)?],
             counted: [Counted::default(); 2],
             counted_at: Time::ZERO,
@@ -501,6 +403,7 @@ impl<'a> Watch<'a> {
             for _ in 0..gone.packets {
                 self.links.dropped(step.side, step.at, 0, DropReason::Tail);
             }
+            self.pairs[step.side as usize] = Pair::of(&step.spec);
         }
         if !step.queue.is_empty() {
             run.lab.bridge.run(|| tc::run(&step.queue))?;
@@ -555,18 +458,27 @@ impl<'a> Watch<'a> {
         self.links.frame(point, side, at, frame);
         let identity = identity(frame);
         let waiting = &mut self.offered[side as usize];
+        let pair = &mut self.pairs[side as usize];
         match point {
             Point::Offered => {
                 self.frames += 1;
                 self.links.offered(side, at, frame.len());
                 if let Some(identity) = identity {
                     waiting.insert(identity, at);
+                    if let Some(pair) = pair {
+                        pair.offered(identity, frame.parsed());
+                    }
                 }
             }
             Point::Dequeued => {
                 let offered = identity.and_then(|identity| waiting.take(identity));
                 let since = offered.unwrap_or(at);
                 self.links.dequeued(side, at, frame.len(), at - since);
+                if let (Some(identity), Some(pair)) = (identity, pair)
+                    && let Some(dual) = pair.dequeued(identity, frame.ecn(), frame.len())
+                {
+                    self.links.dual(side, at, &dual, Some(at - since));
+                }
             }
             Point::Left | Point::Sent => {}
         }
@@ -588,6 +500,12 @@ impl<'a> Watch<'a> {
             }
             for _ in 0..new.marked.wrapping_sub(last.marked) {
                 self.links.marked(side, between, 0);
+            }
+            if let (Some(pair), Some(probability)) =
+                (&mut self.pairs[side as usize], new.probability)
+            {
+                self.links
+                    .dual_probability(side, now, &pair.with(probability));
             }
             self.links.backlog(side, now, new.backlog);
             self.offered[side as usize].forget(new.backlog.packets);

@@ -163,7 +163,7 @@ part! {
             "";
         l_sojourn: Distribution, "l_sojourn_ms" rare, Ms, "Sojourn time (L)",
             "Sojourn time of the packets of the L queue alone, where the queue is a pair \
-             (`dualpi2`, also below a shaper). Simulated runs have this and all figures of the L \
+             (`dualpi2`, also below a shaper). All worlds have this and the other figures of the L \
              and the C queue.",
             DUAL;
         c_sojourn: Distribution, "c_sojourn_ms" rare, Ms, "Sojourn time (C)",
@@ -177,7 +177,10 @@ part! {
             "";
         l_marked_packets: Option<f64>, "l_marked_packets" rare, Packets, "Marked (L)",
             "Packets that the L queue marked CE: by the coupled probability, the step or the ramp. \
-             A packet that came with CE is none of them, other than in Linux's `ecn-mark`.",
+             A packet that came with CE is none of them, other than in Linux's `ecn-mark`. The \
+             kernel's own queues do not tell the two apart: behind them it is there, and so are \
+             the other two counts of marks, where the network is a dumbbell, in which no packet \
+             comes with CE.",
             "RFC 9331 section 5";
         c_marked_packets: Option<f64>, "c_marked_packets" rare, Packets, "Marked (C)",
             "Packets that the C queue marked CE: of flows with classic ECN.",

@@ -14,6 +14,8 @@ pub(super) struct DualRecorder {
     low: OneRecorder,
     probability: Samples,
     coupled: Samples,
+    /// Whether marks of this queue are known apart from those of others.
+    knows_marks: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +62,13 @@ impl DualRecorder {
             low: OneRecorder::new(),
             probability: Samples::default(),
             coupled: Samples::default(),
+            knows_marks: true,
         }
+    }
+
+    /// Leaves marks out: they cannot be told from those that packets came with.
+    pub(super) fn omit_marks(&mut self) {
+        self.knows_marks = false;
     }
 
     /// What the pair has counted, and how long the packet was held that has left it.
@@ -94,13 +102,17 @@ impl DualRecorder {
         for (figure, count) in [
             (&mut result.c_dequeued_packets, self.classic.dequeued),
             (&mut result.c_dropped_packets, classic.dropped),
-            (&mut result.c_marked_packets, classic.marked),
             (&mut result.l_dequeued_packets, self.low.dequeued),
             (&mut result.l_dropped_packets, low.dropped),
+        ] {
+            *figure = Some(count as f64);
+        }
+        for (figure, count) in [
+            (&mut result.c_marked_packets, classic.marked),
             (&mut result.l_marked_packets, low.marked),
             (&mut result.l_came_marked_packets, low.came_marked),
         ] {
-            *figure = Some(count as f64);
+            *figure = self.knows_marks.then_some(count as f64);
         }
     }
 }

@@ -48,6 +48,8 @@ pub struct LinkRecorder {
     radio: Option<Box<RadioRecorder>>,
     /// Of a queue that is a pair.
     dual: Option<Box<DualRecorder>>,
+    /// Whether marks of a pair are left out.
+    omits_dual_marks: bool,
     /// By the indices above.
     series: Rows<4>,
     rate: Option<Rate>,
@@ -82,6 +84,7 @@ impl LinkRecorder {
             line: None,
             radio: None,
             dual: None,
+            omits_dual_marks: false,
             gauges: Vec::new(),
             gauges_due: Time::ZERO,
         }
@@ -171,6 +174,11 @@ impl LinkRecorder {
             .dual
             .get_or_insert_with(|| Box::new(DualRecorder::new()));
         recorder.told(dual, left, counts);
+    }
+
+    /// Leaves out the marks of a pair, where they cannot be told from those that packets came with.
+    pub fn omit_dual_marks(&mut self) {
+        self.omits_dual_marks = true;
     }
 
     /// Looks at the probability of such a queue when [its variables are
@@ -330,7 +338,10 @@ impl LinkRecorder {
         if let Some(radio) = self.radio {
             radio.finish(&mut self.result, window.length());
         }
-        if let Some(dual) = self.dual {
+        if let Some(mut dual) = self.dual {
+            if self.omits_dual_marks {
+                dual.omit_marks();
+            }
             dual.finish(&mut self.result);
         }
         LinkResult {

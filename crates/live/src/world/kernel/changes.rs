@@ -3,6 +3,7 @@
 //! A queue takes new parameters and keeps its packets, as in the other worlds. Where it becomes
 //! another one the kernel throws away what waits in it, which the other worlds do not.
 
+use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Line, LineRate, Reorder};
 
@@ -30,6 +31,8 @@ pub(super) struct Step {
     pub(super) queue: Vec<String>,
     /// Whether it makes another queue of the queue.
     pub(super) afresh: bool,
+    /// The queue from then on.
+    pub(super) spec: Spec,
     /// The queue's numbers from then on.
     pub(super) majors: Vec<u16>,
     /// For tc at the line behind the queue, where that changes.
@@ -73,6 +76,7 @@ pub(super) fn steps(
             told: change.line.rate.clone().filter(|_| has_ends),
             queue,
             afresh,
+            spec: spec.clone(),
             majors,
             line: changed_line(guests, cell, change.link, side, line, path),
         });
