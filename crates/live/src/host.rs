@@ -274,9 +274,9 @@ impl<'a> Side<'a> {
             peer.set_ip(outside);
         }
         let socket = match flow.transport {
-            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.dscp)?),
+            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.tos())?),
             Transport::Tcp(config) => {
-                let fd = socket::stream(local, &config, flow.dscp)?;
+                let fd = socket::stream(local, &config, flow.tos())?;
                 if first == flow.app.kind().second_opens {
                     net::listen(&fd, 1)?;
                     Socket::Listening(fd)

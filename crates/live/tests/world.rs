@@ -9,7 +9,7 @@ use sojourn_apps::{Bulk, Cbr, File, Gaps, Ping};
 use sojourn_live::Live;
 use sojourn_qdisc::{Spec, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn};
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Ecn as Codepoint, Rate, Span, Time};
 use sojourn_world::{
     Cell, Change, Flow, LineChange, LineRate, Network, Place, Profile, Radio, Routing, Taps,
     Transport, World, WorldError,
@@ -104,10 +104,30 @@ fn both_queues_of_dualpi2_have_figures() {
         size: 64,
         interval: Span::from_millis(10),
     };
-    let flows = vec![flow("bulk", bulk, Bulk), flow("ping", Transport::Udp, ping)];
+    let stream = Cbr {
+        size: 200,
+        interval: Span::from_millis(10),
+        gaps: Gaps::Even,
+    };
+    let l4s = Flow {
+        ecn: Codepoint::Ect1,
+        ..flow("l4s", Transport::Udp, stream)
+    };
+    let flows = vec![
+        flow("bulk", bulk, Bulk),
+        flow("ping", Transport::Udp, ping),
+        l4s,
+    ];
     let mut cell = cell(1500, flows);
     cell.network.interfaces[0].qdisc = "dualpi2 any_ect".parse::<Spec>().unwrap();
-    let link = run(&cell).links.swap_remove(0).1;
+    let mut result = run(&cell);
+    // Marks are counted where packets arrive, of datagrams too.
+    let flows = result.flows.iter().map(|(_, flow)| flow);
+    for (flow, is_capable) in flows.zip([true, false, true]) {
+        let came = flow.goodput.as_bps() > 0 || flow.delay.count > 0;
+        assert_eq!(flow.ce_ratio.is_some(), came && is_capable, "{flow:?}");
+    }
+    let link = result.links.swap_remove(0).1;
     let count = |figure: Option<f64>| figure.expect("its queue is a pair") as u64;
     let [classic, low] = [link.c_dequeued_packets, link.l_dequeued_packets].map(count);
     assert_eq!(classic + low, link.dequeued_packets);

@@ -15,7 +15,7 @@ use sojourn_radio::{Profile, Propagation};
 use sojourn_tcp::{Algorithm, RtoRule, SlowStart, VegasConfig};
 use sojourn_text::hop::HopTable;
 use sojourn_text::{table, words};
-use sojourn_units::Span;
+use sojourn_units::{Ecn, Span};
 use std::borrow::Cow;
 
 /// The only format so far.
@@ -318,6 +318,10 @@ table! {
         deadline: Option<Duration>,
         /// DiffServ code point of its packets, both ways. Default 0.
         dscp: Option<Dscp>,
+        /// The ECN field of its datagrams, both ways, of flows over UDP: "ect1" is L4S. No model
+        /// answers marks; `ce_ratio` says how many there were. TCP has `tcp.ecn`. Default: not
+        /// ECN-capable.
+        ecn: Option<EctWord>,
         /// The firewall's mark of its packets, both ways, for `fwmark`. Default 0.
         mark: Option<u32>,
         /// The queue's class that its sender asks for (the minor number of `skb->priority`), both
@@ -380,6 +384,16 @@ words! {
         Up = "up",
         /// From `server` to `client`.
         Down = "down",
+    }
+}
+
+words! {
+    /// What datagrams say of ECN.
+    pub(crate) enum EctWord: Ecn {
+        /// As RFC 3168 has it.
+        Ect0 = "ect0" => Ecn::Ect0,
+        /// L4S (RFC 9331).
+        Ect1 = "ect1" => Ecn::Ect1,
     }
 }
 

@@ -130,6 +130,14 @@ const CASES: &[Case] = &[
     ),
     (
         "app = \"bulk\"",
+        "app = \"bulk\"\necn = \"ect1\"",
+        &[
+            "test.toml:16:7: flow.upload.ecn: is of datagrams, and this flow runs over tcp: its \
+           ECN is `tcp.ecn`",
+        ],
+    ),
+    (
+        "app = \"bulk\"",
         "app = \"bulk\"\ndscp = 184",
         &[
             "test.toml:16:8: flow.upload.dscp: 184 is not a DSCP (0 to 63, or a name such as \

@@ -144,7 +144,7 @@ impl Endpoint {
             transport,
             app: app as u32,
             way,
-            tos: flow.dscp << 2,
+            tos: flow.tos(),
             connection,
             hears,
             paired: connection == 0,

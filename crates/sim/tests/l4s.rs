@@ -13,12 +13,12 @@
 
 mod common;
 
-use common::{dumbbell, flow_of, hop, link, mbit, ms, run, tcp};
+use common::{cbr, dumbbell, flow_of, hop, link, mbit, ms, run, tcp};
 use sojourn_apps::Bulk;
 use sojourn_tcp::Algorithm::{Cubic, Prague};
 use sojourn_tcp::{Algorithm, Config};
-use sojourn_units::Time;
-use sojourn_world::{Change, LineChange, RunResult};
+use sojourn_units::{Ecn, Span, Time};
+use sojourn_world::{Change, Flow, LineChange, RunResult};
 
 /// A flow: its control, and its round trip in milliseconds.
 type Of = (Algorithm, u64);
@@ -207,4 +207,37 @@ fn a_queue_that_becomes_a_pair_is_recorded_from_then_on() {
         "{low}"
     );
     assert_eq!(up.l_marked_packets, Some(up.marked_packets as f64));
+}
+
+/// Datagrams at 12 Mbit/s on a link of 10, beside which nothing is sent: their ECN field says in
+/// which of `dualpi2`'s queues they are, and what becomes of them.
+#[test]
+fn datagrams_are_where_their_ecn_field_says() {
+    let through = |queue: &str, ecn: Ecn| {
+        let mut up = hop("up", mbit(10.0));
+        up.qdisc = queue.parse().expect("a test's own queue");
+        let flow = Flow {
+            ecn,
+            ..cbr("load", 1500, Span::from_micros(1000), ms(20))
+        };
+        run(&dumbbell(up, hop("down", mbit(10.0)), ms(2000), vec![flow]))
+    };
+    for (ecn, is_low) in [(Ecn::NotEct, false), (Ecn::Ect0, false), (Ecn::Ect1, true)] {
+        let result = through("dualpi2", ecn);
+        let up = link(&result, "up");
+        let [low, classic] = [up.l_dequeued_packets, up.c_dequeued_packets].map(Option::unwrap);
+        assert_eq!((low > 0.0, classic > 0.0), (is_low, !is_low), "{ecn:?}");
+        let ratio = flow_of(&result, "load").ce_ratio;
+        assert_eq!(ratio.is_some(), ecn != Ecn::NotEct, "{ecn:?}");
+        // One step above 1 ms is crossed for good: all but the first are marked.
+        if ecn == Ecn::Ect1 {
+            assert!(ratio.is_some_and(|ratio| ratio > 0.9), "{ratio:?}");
+        }
+    }
+    // The same of a queue that marks or drops.
+    let [marked, dropped] = [Ecn::Ect0, Ecn::NotEct].map(|ecn| through("codel ecn", ecn));
+    let share = flow_of(&marked, "load").ce_ratio.expect("ECN-capable");
+    assert!(share > 0.01, "{share}");
+    let [with, without] = [&marked, &dropped].map(|result| link(result, "up").marked_packets);
+    assert!(with > 0 && without == 0);
 }

@@ -5,7 +5,7 @@ use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::{Label, Spec as QdiscSpec};
 use sojourn_radio::Place;
 use sojourn_tcp::Config as TcpConfig;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Ecn, Span, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -200,6 +200,8 @@ pub struct Flow {
     pub deadline: Option<Span>,
     /// The TOS byte's DSCP, 0 to 63.
     pub dscp: u8,
+    /// The ECN field of its datagrams, both ways. TCP has its own: leave it at [`Ecn::NotEct`].
+    pub ecn: Ecn,
     /// What a queue is told of its packets, both ways, that stands in no header.
     pub label: Label,
     /// What carries it.
@@ -223,10 +225,16 @@ impl Flow {
             base_rtt: Span::ZERO,
             deadline: None,
             dscp: 0,
+            ecn: Ecn::NotEct,
             label: Label::default(),
             transport,
             app: app.into(),
         }
+    }
+
+    /// The TOS byte of its datagrams; TCP sets the two ECN bits of its segments itself.
+    pub const fn tos(&self) -> u8 {
+        self.dscp << 2 | self.ecn as u8
     }
 
     /// Each of its beginnings before `end`, as a flow that begins once. All have sockets of their

@@ -22,19 +22,19 @@ const TCP_DELACK_MAX_US: c_int = 46;
 /// Room for bursts that the reading thread has not fetched yet.
 const DATAGRAM_BUFFER: usize = 1 << 20;
 
-fn open(kind: SocketType, local: SocketAddrV4, dscp: u8) -> io::Result<OwnedFd> {
+fn open(kind: SocketType, local: SocketAddrV4, tos: u8) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = net::socket_with(AddressFamily::INET, kind, flags, None)?;
     sockopt::set_socket_reuseaddr(&fd, true)?;
     // TCP keeps the two ECN bits to itself.
-    sockopt::set_ip_tos(&fd, dscp << 2)?;
+    sockopt::set_ip_tos(&fd, tos)?;
     net::bind(&fd, &local)?;
     Ok(fd)
 }
 
 /// A datagram socket between two fixed ends.
-pub(super) fn datagram(local: SocketAddrV4, peer: SocketAddrV4, dscp: u8) -> io::Result<OwnedFd> {
-    let fd = open(SocketType::DGRAM, local, dscp)?;
+pub(super) fn datagram(local: SocketAddrV4, peer: SocketAddrV4, tos: u8) -> io::Result<OwnedFd> {
+    let fd = open(SocketType::DGRAM, local, tos)?;
     sockopt::set_socket_recv_buffer_size_force(&fd, DATAGRAM_BUFFER)?;
     sockopt::set_socket_send_buffer_size_force(&fd, DATAGRAM_BUFFER)?;
     net::connect(&fd, &peer)?;
@@ -42,8 +42,8 @@ pub(super) fn datagram(local: SocketAddrV4, peer: SocketAddrV4, dscp: u8) -> io:
 }
 
 /// A stream socket with the parameters of `config`, to listen on or to connect.
-pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Result<OwnedFd> {
-    let fd = open(SocketType::STREAM, local, dscp)?;
+pub(super) fn stream(local: SocketAddrV4, config: &Config, tos: u8) -> io::Result<OwnedFd> {
+    let fd = open(SocketType::STREAM, local, tos)?;
     let name = config.algorithm.name();
     sockopt::set_tcp_congestion(&fd, name).map_err(|error| no_such_control(name, &error.into()))?;
     sockopt::set_tcp_nodelay(&fd, !config.nagle)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use rustix::time::ClockId;
-use sojourn_qdisc::{Backlog, DropReason, Dual, Gauge as QueueGauge, Packet};
+use sojourn_qdisc::{Backlog, DropReason, Dual, Ecn, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
 use sojourn_units::{Span, Time};
 use sojourn_wire::{FlowKey, Parsed};
@@ -125,7 +125,11 @@ impl<'a> Flows<'a> {
         }
         if !left && forth {
             let len = frame.len().saturating_sub(u32::from(ETHERNET_HEADER));
-            locked(&self.recorders[flow]).received(now, len);
+            let mut recorder = locked(&self.recorders[flow]);
+            recorder.received(now, len);
+            if frame.ecn().is_capable() {
+                recorder.received_ecn(now, frame.ecn() == Ecn::Ce);
+            }
         }
         let Some(pairs) = self.pairs.filter(|_| first) else {
             return;

@@ -12,7 +12,7 @@ use crate::quantity::{AckDelay, Duration, EcnWord, Name};
 use sojourn_apps::{Datagram, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
-use sojourn_units::{Span, Time, show_span};
+use sojourn_units::{Ecn as Codepoint, Span, Time, show_span};
 use sojourn_world::{Flow, Label, Network, Transport};
 use std::collections::BTreeSet;
 
@@ -138,6 +138,8 @@ impl Resolver<'_> {
         }
         let every = self.every(told);
         let label = self.label(told);
+        let is_tcp = matches!(transport, Some(Transport::Tcp(_)));
+        let ecn = self.datagrams_ecn(told, is_tcp);
         let (start, stop) = times?;
         let model = Flow {
             name: table.name.0.clone(),
@@ -150,6 +152,7 @@ impl Resolver<'_> {
             base_rtt: base_rtt?,
             deadline: table.deadline.map(|deadline| deadline.0),
             dscp: table.dscp.map_or(0, |dscp| dscp.0),
+            ecn: ecn?,
             label: label?,
             transport: transport?,
             app: app?,
@@ -193,6 +196,21 @@ impl Resolver<'_> {
             );
             self.complain(&told.key(key), message);
         }
+    }
+
+    /// The ECN field of datagrams.
+    fn datagrams_ecn(&mut self, told: &Told<'_>, is_tcp: bool) -> Option<Codepoint> {
+        let Some(word) = told.table.ecn else {
+            return Some(Codepoint::NotEct);
+        };
+        let why = if is_tcp {
+            "is of datagrams, and this flow runs over tcp: its ECN is `tcp.ecn`"
+        } else if told.table.app.kind().is_outside {
+            "is told with each datagram of this app: leave out `ecn`"
+        } else {
+            return Some(word.value());
+        };
+        self.refuse(&told.key("ecn"), why)
     }
 
     /// Mark and class.
