@@ -3,6 +3,7 @@
 mod dataset;
 #[cfg(test)]
 mod document;
+mod rounds;
 
 use crate::kernel::KernelChoice;
 use crate::out::check_folder;
@@ -13,11 +14,12 @@ use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use rounds::Rounds;
 use sojourn_fidelity::{FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
 use sojourn_scenario::{Outcome, read_text};
-use sojourn_world::{Cell, World, WorldName};
+use sojourn_world::{Cell, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -48,6 +50,8 @@ const SHOWN: usize = 5;
                                                       more seeds where figures are undecided
   sojourn fidelity --world sim,kernel-tc --decide 24 --out out/decided \\
       --record out/decided/fidelity.csv               the same, from where it was interrupted
+  sojourn fidelity --world sim,kernel-tc --decide 96 --budget 200 --out out/decided
+                                                      200 more runs, where they decide most
 
 Exit status: 0 when every run succeeded, however far the worlds agree, 1 when one failed, 2 when
 the input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written, but by
@@ -79,11 +83,18 @@ pub(crate) struct FidelityArgs {
     /// Run more seeds, up to this many, of cells with undecided figures; the same in all worlds
     ///
     /// The seeds of the table (of the recorded one, or --record) are kept, and those that follow
-    /// are added. Rounds of 3, 6, 12 seeds and so on go through all cells, and the table is written
-    /// after each cell.
+    /// are added. Rounds of 3, 6, 12 seeds and so on go through all cells, first through those of
+    /// which a figure needs the fewest, and the table is written after each cell.
     #[arg(long, value_name = "N", requires = "out", conflicts_with_all = ["seeds", "quick"],
           value_parser = clap::value_parser!(u64).range(2..=1000))]
     decide: Option<u64>,
+
+    /// With --decide, add no more runs than this, over all worlds [default: no bound]
+    ///
+    /// A cell that would take more than are left is passed by.
+    #[arg(long, value_name = "RUNS", requires = "decide",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    budget: Option<u64>,
 
     #[arg(long, value_name = "N", help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
@@ -175,7 +186,13 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
     if let (Some(most), Some(dir)) = (args.decide, &args.out) {
-        failures = decide(&grid, &worlds, &mut matrix, (most as usize, dir), &stop)?;
+        let mut rounds = Rounds {
+            most: most as usize,
+            left: args.budget.unwrap_or(u64::MAX),
+            dir,
+            stop: &stop,
+        };
+        failures = rounds.decide(&grid, &worlds, &mut matrix)?;
         if stop.load(Ordering::Relaxed) {
             eprintln!(
                 "sojourn: interrupted; with --record {} it goes on from there",
@@ -252,10 +269,16 @@ impl Ready {
 
     /// Runs cells of a phase; what became of them, and failures by their cells.
     fn run(&self, phase: &str, cells: &[Cell], stop: &AtomicBool) -> (Matrix, Vec<String>) {
+        let outcomes = self.outcomes(cells, stop);
+        self.of(phase, cells, outcomes)
+    }
+
+    /// Runs cells.
+    fn outcomes(&self, cells: &[Cell], stop: &AtomicBool) -> Vec<Outcome> {
         let bar = Bar::new(cells, false);
         let outcomes = run_cells(self.world.as_ref(), cells, self.jobs, stop, &bar);
         bar.clear();
-        self.of(phase, cells, outcomes)
+        outcomes
     }
 
     fn of(&self, phase: &str, cells: &[Cell], outcomes: Vec<Outcome>) -> (Matrix, Vec<String>) {
@@ -272,9 +295,7 @@ impl Ready {
 /// Runs the grid in one world.
 fn run(grid: &Grid, world: &Ready, stop: &AtomicBool) -> (Matrix, Vec<String>) {
     let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
-    let bar = Bar::new(&cells, false);
-    let mut outcomes = run_cells(world.world.as_ref(), &cells, world.jobs, stop, &bar);
-    bar.clear();
+    let mut outcomes = world.outcomes(&cells, stop);
     let (mut matrix, mut failures) = (Matrix::default(), Vec::new());
     for phase in &grid.phases {
         let rest = outcomes.split_off(phase.cells.len());
@@ -284,54 +305,6 @@ fn run(grid: &Grid, world: &Ready, stop: &AtomicBool) -> (Matrix, Vec<String>) {
         failures.extend(failed);
     }
     (matrix, failures)
-}
-
-/// Adds seeds, the same in all worlds, to the cells of `matrix` whose figures these do not decide,
-/// up to so many, in rounds that double them. What has been run is written into the folder after
-/// each cell. Failures are returned; a cell with one gets no more seeds in this round.
-fn decide(
-    grid: &Grid,
-    worlds: &[Ready],
-    matrix: &mut Matrix,
-    (most, dir): (usize, &Path),
-    stop: &AtomicBool,
-) -> anyhow::Result<Vec<String>> {
-    let names: Vec<&WorldName> = worlds.iter().map(|world| &world.square.world).collect();
-    let (mut failures, mut round) = (Vec::new(), (SEEDS as usize).min(most));
-    loop {
-        for phase in &grid.phases {
-            for seeds in phase.cells.chunk_by(|a, b| a.params == b.params) {
-                let place = Place::of(phase.name, &seeds[0].params);
-                let has = |name: &WorldName| matrix.get(&place, name).map_or(0, |one| one.seeds);
-                let has: Vec<usize> = names.iter().map(|name| has(name)).collect();
-                let goal = has.iter().copied().fold(round, usize::max);
-                let even = has.iter().all(|&seeds| seeds == goal);
-                if even || matrix.is_decided(&place, &names) {
-                    continue;
-                }
-                for (world, &from) in worlds.iter().zip(&has).filter(|(_, has)| **has < goal) {
-                    let wanted = seeds.get(from..goal.min(seeds.len()));
-                    let wanted = wanted.unwrap_or_default();
-                    let (found, failed) = world.run(phase.name, wanted, stop);
-                    if stop.load(Ordering::Relaxed) {
-                        return Ok(failures);
-                    }
-                    if !failed.is_empty() {
-                        failures.extend(failed);
-                        break;
-                    }
-                    matrix.add(found);
-                }
-                let files = [(TABLE.into(), &*matrix.csv())];
-                sojourn_report::write_files(dir, &files)
-                    .with_context(|| format!("--out {}", dir.display()))?;
-            }
-        }
-        if round == most {
-            return Ok(failures);
-        }
-        round = (2 * round).min(most);
-    }
 }
 
 /// Writes the page, the table that it names, and the data set.
@@ -406,9 +379,11 @@ fn decided(summary: &Summary) -> String {
         );
     }
     let (undecided, of) = summary.undecided();
+    let needs = summary.seeds_to_decide().unwrap_or_default();
     format!(
-        "Undecided: {undecided} of {of} figures. The interval excludes zero in (5 % would be \
-         chance): {}; above: {} has more.\n",
+        "Undecided: {undecided} of {of} figures. {needs}{}The interval excludes zero in (5 % would \
+         be chance): {}; above: {} has more.\n",
+        if needs.is_empty() { "" } else { " " },
         evidence.join("; "),
         summary.pair.first.world
     )

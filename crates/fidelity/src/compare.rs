@@ -6,6 +6,9 @@ use crate::square::Square;
 use sojourn_report::student_t_975;
 use sojourn_world::WorldName;
 
+/// Seeds that nobody runs: what so many do not decide counts as what none do.
+const MOST_SEEDS: usize = 1_000_000;
+
 /// Two worlds of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
@@ -98,7 +101,7 @@ impl Difference {
     /// Source: Welch (1947), with the degrees of freedom of Satterthwaite (1946), rounded down.
     pub fn ci95(&self) -> Option<f64> {
         let [n, m] = self.seeds;
-        let (a, b) = (self.first.error(n)?, self.other.error(m)?);
+        let (a, b) = self.errors()?;
         let error = libm::hypot(a, b);
         if error == 0.0 {
             return Some(0.0);
@@ -109,6 +112,40 @@ impl Difference {
         let freedom = 1.0 / (a / (n - 1) as f64 + b / (m - 1) as f64);
         // Rounding errors must not take a whole one from an exact number.
         Some(student_t_975((freedom + 1e-9) as usize) * error)
+    }
+
+    /// The standard errors of both means, where both have one.
+    fn errors(&self) -> Option<(f64, f64)> {
+        let [n, m] = self.seeds;
+        Some((self.first.error(n)?, self.other.error(m)?))
+    }
+
+    /// About how many seeds in each world would decide it, if means and scatter stayed as they are:
+    /// as many as there are where they do, and more where they do not. None without an interval,
+    /// and none where a million would not, since the means are a tolerance apart.
+    pub fn seeds_to_decide(&self) -> Option<usize> {
+        let [n, m] = self.seeds;
+        if self.verdict() != Verdict::Undecided {
+            return Some(n.max(m));
+        }
+        let (a, b) = self.errors()?;
+        let scatter = libm::sqrt(a * a * n as f64 + b * b * m as f64);
+        let apart = self.absolute().abs();
+        // What the interval must not reach: the tolerance's edge from inside, zero from outside.
+        let margin = if self.within() {
+            self.tolerance() - apart
+        } else {
+            apart
+        };
+        let with = |seeds: usize| {
+            let freedom = seeds.saturating_sub(1).max(1);
+            student_t_975(freedom) * scatter / libm::sqrt(seeds as f64)
+        };
+        // Student's t is the normal distribution's 1.96 at least, and little more of many.
+        let least = 1.96 * scatter / margin;
+        let least = (least * least).min(MOST_SEEDS as f64) as usize;
+        let mut seeds = (n.max(m) + 1).max(least)..MOST_SEEDS;
+        seeds.find(|&seeds| with(seeds) <= margin)
     }
 
     /// What the seeds say.
@@ -232,17 +269,37 @@ impl Matrix {
     /// Whether seeds decide all figures of a cell between these worlds, which have equally many of
     /// them.
     pub fn is_decided(&self, place: &Place, worlds: &[&WorldName]) -> bool {
-        let found = worlds.iter().map(|world| self.get(place, world));
-        let Some(entries) = found.collect::<Option<Vec<&Entry>>>() else {
-            return false;
+        let decided =
+            |one: &Difference| one.seeds[0] == one.seeds[1] && one.verdict() != Verdict::Undecided;
+        let differences = self.among(place, worlds);
+        differences.is_some_and(|all| all.iter().all(decided))
+    }
+
+    /// About how many seeds would decide one more figure of a cell between these worlds: zero where
+    /// one of them has none of the cell, none where no number would.
+    pub fn seeds_to_decide_one(&self, place: &Place, worlds: &[&WorldName]) -> Option<usize> {
+        let Some(differences) = self.among(place, worlds) else {
+            return Some(0);
         };
+        if differences.iter().any(|one| one.seeds.contains(&1)) {
+            return Some(0);
+        }
+        let open = differences.iter();
+        let open = open.filter(|one| one.verdict() == Verdict::Undecided);
+        open.filter_map(Difference::seeds_to_decide).min()
+    }
+
+    /// The differences of a cell between each two of these worlds; none where one of them has none
+    /// of the cell.
+    fn among(&self, place: &Place, worlds: &[&WorldName]) -> Option<Vec<Difference>> {
+        let found = worlds.iter().map(|world| self.get(place, world));
+        let entries = found.collect::<Option<Vec<&Entry>>>()?;
         let pairs = (1..entries.len()).flat_map(|at| entries[..at].iter().map(move |a| (a, at)));
-        pairs.into_iter().all(|(first, at)| {
-            let other = entries[at];
-            let mut differences = between(first, other).into_iter();
-            let decided = |one: Difference| one.verdict() != Verdict::Undecided;
-            first.seeds == other.seeds && differences.all(decided)
-        })
+        Some(
+            pairs
+                .flat_map(|(first, at)| between(first, entries[at]))
+                .collect(),
+        )
     }
 }
 
@@ -340,6 +397,36 @@ mod tests {
         assert_eq!(difference(10.08, Some(0.03)).excludes_zero(), Some(true));
         assert_eq!(difference(10.08, Some(0.09)).excludes_zero(), Some(false));
         assert_eq!(difference(10.08, None).excludes_zero(), None);
+    }
+
+    /// By hand: each of two means over 5 seeds with an interval of 0.06 has a scatter of
+    /// 0.06/2.7764·√5 = 0.04832, both together 0.06834. 0.05 are left to the tolerance's edge at 10.05:
+    /// nine seeds have 2.3060·0.06834/3 = 0.0525, ten 2.2622·0.06834/√10 = 0.0489. At 10.12 the interval
+    /// must not reach zero, 0.12 away: what decides with the seeds that there are needs no more.
+    #[test]
+    fn seeds_that_would_decide_are_estimated() {
+        let difference = |first: f64, ci: f64| Difference {
+            figure: &FIGURES[0],
+            first: Mean {
+                mean: first,
+                ci95: Some(ci),
+            },
+            other: Mean {
+                mean: 10.0,
+                ci95: Some(ci),
+            },
+            seeds: [5, 5],
+        };
+        let needs = |first, ci| difference(first, ci).seeds_to_decide();
+        assert_eq!(needs(10.05, 0.06), Some(10));
+        assert_eq!(needs(10.12, 0.06), Some(5));
+        assert!(needs(10.12, 0.12).is_some_and(|seeds| (6..20).contains(&seeds)));
+        assert_eq!(needs(10.1, 0.06), None, "on the edge");
+        let one = Difference {
+            seeds: [1, 5],
+            ..difference(10.0, 0.06)
+        };
+        assert_eq!(one.seeds_to_decide(), None);
     }
 
     /// By hand: intervals of 0.6 over 3 seeds and 0.2 over 9 are standard errors of

@@ -19,6 +19,9 @@ pub struct Summary {
     pub worst: Vec<Worst>,
     /// How many of these differences are whose, in the order of first mention.
     pub causes: Vec<(Cause, usize)>,
+    /// Of each undecided figure that has an interval about how many seeds would decide it, the
+    /// fewest first; those that no number would decide are last.
+    pub needs: Vec<Option<usize>>,
 }
 
 /// A phase in a [`Summary`].
@@ -114,6 +117,22 @@ impl Summary {
         })
     }
 
+    /// About how many seeds would decide the undecided figures, in a sentence; none without one
+    /// that has an interval.
+    pub fn seeds_to_decide(&self) -> Option<String> {
+        let of = |share: usize| {
+            let last = (self.needs.len() * share).div_ceil(100).checked_sub(1)?;
+            self.needs.get(last)
+        };
+        let words =
+            |seeds: &Option<usize>| seeds.map_or("no number".to_owned(), |seeds| seeds.to_string());
+        Some(format!(
+            "About {} seeds a cell would decide half of these, {} nine in ten.",
+            words(of(50)?),
+            words(of(90)?)
+        ))
+    }
+
     /// The strongest evidence: of each figure in how many cells the interval of the difference
     /// excludes zero, and in how many of these the first world has more.
     pub fn evidence(&self) -> Vec<String> {
@@ -169,6 +188,10 @@ impl Summary {
             let place = (*place).clone();
             worst.push(Worst { place, differences });
         }
+        let all = cells.iter().flat_map(|(_, differences)| differences);
+        let open = all.filter(|one| one.verdict() == Verdict::Undecided && one.ci95().is_some());
+        let mut needs: Vec<Option<usize>> = open.map(Difference::seeds_to_decide).collect();
+        needs.sort_by_key(|seeds| seeds.unwrap_or(usize::MAX));
         // Stable: equal ones stay in the grid's order.
         worst.sort_by(|a, b| {
             let (a, b) = (a.largest().0, b.largest().0);
@@ -181,6 +204,7 @@ impl Summary {
             rows,
             worst,
             causes,
+            needs,
         }
     }
 }

@@ -54,7 +54,10 @@ fn pair(summary: &Summary) -> String {
     let (undecided, of) = summary.undecided();
     let _ = writeln!(
         text,
-        "\nUndecided: {undecided} of {of} figures. The interval excludes zero in:\n"
+        "\nUndecided: {undecided} of {of} figures.{} The interval excludes zero in:\n",
+        summary
+            .seeds_to_decide()
+            .map_or_else(String::new, |needs| format!(" {needs}"))
     );
     for one in summary.evidence() {
         let _ = writeln!(text, "- {one}");
