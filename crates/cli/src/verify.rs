@@ -4,7 +4,7 @@
 
 use crate::WrongInput;
 use crate::worlds::{Row, WORLDS, squares};
-use sojourn_fidelity::{Difference, Matrix, Pair, Place};
+use sojourn_fidelity::{Difference, Matrix, Pair, Place, Verdict};
 use sojourn_report::significant;
 use sojourn_world::RunResult;
 
@@ -27,37 +27,88 @@ fn only_simulated() -> WrongInput {
     ))
 }
 
-/// Whether the simulator's cells agree with Linux, in a sentence; none without both worlds.
+/// Whether the simulator's cells agree with Linux, in a sentence; none without both worlds. Of
+/// several seeds it is what these say, which may be nothing yet; of one it is whether the means
+/// agree.
 pub(crate) fn sentence(scenario: &str, results: &[RunResult]) -> Option<String> {
     let matrix = Matrix::of_scenario(squares(), scenario, results);
     let pair = *Pair::all(&matrix).first()?;
     let cells = pair.differences(&matrix);
-    let agreeing = cells
-        .iter()
-        .filter(|(_, list)| list.iter().all(Difference::within));
-    let (agreeing, all) = (agreeing.count(), cells.len());
+    let verdicts: Vec<Verdict> = cells.iter().map(|(_, list)| verdict(list)).collect();
+    let count = |wanted| {
+        verdicts
+            .iter()
+            .filter(|verdict| **verdict == wanted)
+            .count()
+    };
+    let (agreeing, open, all) = (
+        count(Verdict::Equal),
+        count(Verdict::Undecided),
+        cells.len(),
+    );
     let each = cells
         .iter()
         .flat_map(|(place, list)| list.iter().map(move |one| (*place, one)));
     let worst = each.max_by(|(_, a), (_, b)| a.size().total_cmp(&b.size()));
     let (place, furthest) = worst?;
+    let more = more_seeds(
+        (cells.iter().zip(&verdicts))
+            .filter(|(_, verdict)| **verdict == Verdict::Undecided)
+            .flat_map(|((_, list), _)| list),
+    );
     if let [(_, list)] = &cells[..] {
         // The first two figures are goodput and the median delay.
         let shown = list.iter().take(2).map(values).collect::<Vec<_>>();
-        return Some(match agreeing {
-            1 => format!("Linux agrees: {}.", shown.join(", ")),
-            _ => format!("Linux differs: {}.", values(furthest)),
+        return Some(match verdicts[0] {
+            Verdict::Equal => format!("Linux agrees: {}.", shown.join(", ")),
+            Verdict::Different => format!("Linux differs: {}.", values(furthest)),
+            Verdict::Undecided => {
+                let open = list.iter();
+                let open = open.filter(|one| one.verdict() == Verdict::Undecided);
+                let furthest = open.max_by(|a, b| a.size().total_cmp(&b.size()));
+                let shown = furthest.map_or_else(String::new, values);
+                format!("Undecided whether Linux agrees ({more}): {shown}.")
+            }
         });
     }
+    let undecided = match open {
+        0 => String::new(),
+        _ => format!(", {open} undecided ({more})"),
+    };
     let verdict = if agreeing == all {
         format!("agrees in all {all} cells")
     } else {
-        format!("agrees in {agreeing} of {all} cells")
+        format!("agrees in {agreeing} of {all} cells{undecided}")
     };
     let (place, values) = (cell(place), values(furthest));
     Some(format!(
         "Linux {verdict}; furthest apart is {place}: {values}."
     ))
+}
+
+/// What a cell's figures say together.
+fn verdict(list: &[Difference]) -> Verdict {
+    let of = |one: &Difference| match one.ci95() {
+        Some(_) => one.verdict(),
+        None if one.within() => Verdict::Equal,
+        None => Verdict::Different,
+    };
+    if list.iter().any(|one| of(one) == Verdict::Different) {
+        Verdict::Different
+    } else if list.iter().all(|one| of(one) == Verdict::Equal) {
+        Verdict::Equal
+    } else {
+        Verdict::Undecided
+    }
+}
+
+/// About how many seeds would decide these figures.
+fn more_seeds<'a>(mut figures: impl Iterator<Item = &'a Difference>) -> String {
+    let most = figures.try_fold(0, |most, one| Some(one.seeds_to_decide()?.max(most)));
+    most.map_or_else(
+        || "the means are a tolerance apart".to_owned(),
+        |seeds| format!("about {seeds} seeds would tell"),
+    )
 }
 
 /// A figure in both worlds, Linux's first.
@@ -144,5 +195,33 @@ mod tests {
             "{said}"
         );
         assert_eq!(sentence("s", &[run("sim", "pie", 1e6)]), None);
+    }
+
+    /// Three seeds of 1 Mbit/s, 2 % apart from one to the next: the mean is Linux's, and its
+    /// interval wider than the tolerance of 1 %.
+    #[test]
+    fn seeds_that_do_not_decide_are_said() {
+        let seeds = |world, queue, step: f64| {
+            let runs = [-step, 0.0, step].into_iter().zip(1..);
+            let of = |(off, seed)| RunResult {
+                seed,
+                ..run(world, queue, 1e6 + off)
+            };
+            runs.map(of).collect::<Vec<_>>()
+        };
+        let open = |queue| [seeds("sim", queue, 2e4), seeds("kernel-tc", queue, 0.0)].concat();
+        let said = sentence("s", &open("pie")).unwrap();
+        assert!(
+            said.starts_with("Undecided whether Linux agrees (about 18 seeds would tell): goodput"),
+            "{said}"
+        );
+        let sure = [seeds("sim", "codel", 1e2), seeds("kernel-tc", "codel", 0.0)].concat();
+        let said = sentence("s", &sure).unwrap();
+        assert!(said.starts_with("Linux agrees: goodput"), "{said}");
+        let said = sentence("s", &[open("pie"), sure].concat()).unwrap();
+        assert!(
+            said.starts_with("Linux agrees in 1 of 2 cells, 1 undecided (about 18 seeds would"),
+            "{said}"
+        );
     }
 }
