@@ -4,6 +4,7 @@ mod dataset;
 #[cfg(test)]
 mod document;
 mod rounds;
+mod ticks;
 
 use crate::kernel::KernelChoice;
 use crate::out::check_folder;
@@ -15,15 +16,17 @@ use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rounds::Rounds;
-use sojourn_fidelity::{FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
+use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
+use sojourn_kernel::Tick;
 use sojourn_scenario::{Outcome, read_text};
 use sojourn_world::{Cell, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use ticks::as_in_kernel;
 
 /// The page's file name.
 pub(crate) const PAGE: &str = "fidelity.html";
@@ -255,6 +258,8 @@ struct Ready {
     square: &'static Square,
     world: Box<dyn World + Sync>,
     jobs: NonZeroUsize,
+    /// Of the simulator, as often as the kernel ticks that it is held to.
+    tick: Option<Tick>,
 }
 
 impl Ready {
@@ -264,6 +269,7 @@ impl Ready {
             world: row.world(Setup::of(square, args.kernel.wanted()))?,
             square: with_kernel(square, args.kernel.wanted())?,
             jobs: row.jobs(args.jobs),
+            tick: (square.tcp == Code::Ours).then_some(args.kernel.wanted().tick),
         })
     }
 
@@ -273,10 +279,17 @@ impl Ready {
         self.of(phase, cells, outcomes)
     }
 
-    /// Runs cells.
+    /// Runs cells, with queues that are told the intervals that Linux's keep.
     fn outcomes(&self, cells: &[Cell], stop: &AtomicBool) -> Vec<Outcome> {
-        let bar = Bar::new(cells, false);
-        let outcomes = run_cells(self.world.as_ref(), cells, self.jobs, stop, &bar);
+        let told: Vec<Cell> = match self.tick {
+            Some(tick) => {
+                let cells = cells.iter().cloned();
+                cells.map(|cell| as_in_kernel(cell, tick)).collect()
+            }
+            None => cells.to_vec(),
+        };
+        let bar = Bar::new(&told, false);
+        let outcomes = run_cells(self.world.as_ref(), &told, self.jobs, stop, &bar);
         bar.clear();
         outcomes
     }

@@ -1,0 +1,104 @@
+//! What a kernel's timers make of the intervals that its queues are told.
+//!
+//! PIE and FQ-PIE of Linux update their probability by a timer that sets itself again each time it
+//! comes. It counts ticks, and since nobody knows how far into its tick a timer is set, the timer
+//! wheel adds one: `tupdate 15ms` is an update every 16 ms at 1000 Hz, and every 20 ms at 250 Hz.
+//! Ours keeps the interval that it is told. Beside Linux it is told the one that Linux keeps.
+//!
+//! Source: Linux 6.1 `kernel/time/timer.c` (`calc_wheel_index`), `sch_pie.c`, `sch_fq_pie.c`.
+
+use sojourn_kernel::Tick;
+use sojourn_qdisc::{Aim, Aimed, PieLaw, PieParams, Policy, Spec};
+use sojourn_units::Span;
+use sojourn_world::Cell;
+
+/// Ticks that the finest level of the timer wheel is for; each of the next ones, with steps eight
+/// times as long, is for eight times as many.
+const LEVEL: u64 = 63;
+
+/// The interval at which a timer comes that is set anew for `interval` whenever it comes. Zero is
+/// no timer.
+fn kept(interval: Span, tick: Tick) -> Span {
+    let tick = Span::from_secs(1) / u64::from(tick.hz());
+    let ticks = interval.as_nanos().div_ceil(tick.as_nanos());
+    if ticks == 0 {
+        return interval;
+    }
+    let mut step = 1;
+    // The tick in which the timer is set has begun.
+    while ticks > LEVEL * step {
+        step *= 8;
+    }
+    tick * ((ticks / step + 1) * step)
+}
+
+/// The cell with queues that are updated as often as in a kernel with this tick.
+pub(super) fn as_in_kernel(mut cell: Cell, tick: Tick) -> Cell {
+    for interface in &mut cell.network.interfaces {
+        if let Some(pie) = pie(&mut interface.qdisc) {
+            pie.tupdate = kept(pie.tupdate, tick);
+        }
+    }
+    cell
+}
+
+/// Linux's PIE in a queue.
+fn pie(spec: &mut Spec) -> Option<&mut PieParams> {
+    let (Spec::Single {
+        policy: Policy::Aimed(aimed),
+        ..
+    }
+    | Spec::Flows { policy: aimed, .. }) = spec
+    else {
+        return None;
+    };
+    let Aimed {
+        aim: Aim::Pie(pie), ..
+    } = aimed
+    else {
+        return None;
+    };
+    (pie.law == PieLaw::Linux).then_some(pie)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_fidelity::Grid;
+
+    /// As seen in guests of both ticks: `pie` at 1000 Hz changes its probability every 16 ms, and
+    /// by hand from the levels of the wheel: 63 ticks are the most of the first, whose step is one.
+    /// 64 are in the second, whose steps are of 8 ticks.
+    #[test]
+    fn a_timer_that_sets_itself_again_takes_a_step_longer() {
+        let ms =
+            |interval: u64, tick| kept(Span::from_millis(interval), tick).as_nanos() / 1_000_000;
+        assert_eq!(ms(15, Tick::Hz1000), 16);
+        assert_eq!(ms(15, Tick::Hz250), 20);
+        assert_eq!(ms(16, Tick::Hz250), 20);
+        assert_eq!(ms(63, Tick::Hz1000), 64);
+        assert_eq!(ms(64, Tick::Hz1000), 72);
+        assert_eq!(ms(70, Tick::Hz1000), 72);
+        assert_eq!(ms(0, Tick::Hz1000), 0);
+    }
+
+    #[test]
+    fn only_linuxs_pie_is_told_so() {
+        let of = |text: &str| {
+            let names = ["start-up/6mbit/50ms/pie/cubic".into()];
+            let grid = Grid::new(1, false, &names).expect("the built-in scenarios are right");
+            let mut cell = grid.phases[0].cells[0].clone();
+            for interface in &mut cell.network.interfaces {
+                interface.qdisc = text.parse().expect("a queue");
+            }
+            let cell = as_in_kernel(cell, Tick::Hz1000);
+            cell.network.interfaces[0].qdisc.to_string()
+        };
+        assert_eq!(of("pie"), of("pie tupdate 15ms"));
+        assert!(of("pie").contains("tupdate 16ms"), "{}", of("pie"));
+        assert!(of("fq_pie").contains("tupdate 16ms"));
+        assert!(of("pie law dummynet").contains("tupdate 15ms"));
+        let codel: Spec = "codel".parse().expect("a queue");
+        assert_eq!(of("codel"), codel.to_string());
+    }
+}
