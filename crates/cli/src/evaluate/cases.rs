@@ -1,9 +1,9 @@
 //! The cases: what each is taken from, its scenario, and what is measured in it.
 
 use super::measure::{
-    AGAIN, AGGRESSIVE, BESIDE, BURSTS, CALL, FAIRNESS, FAR, FILES, FRIENDLY, LAG, LONG, Measure,
-    NEW, NEW_SHORT, OTHER, PAGES, SECOND, SECOND_QUEUE, SHORT_MEAN, SHORT_P95, START, STEADY,
-    UNRESPONSIVE,
+    AGAIN, AGE, AGGRESSIVE, BACK, BESIDE, BURSTS, CALL, FAIRNESS, FAR, FILES, FRIENDLY, FULL, LAG,
+    LONG, Measure, NEW, NEW_SHORT, OTHER, PAGES, SECOND, SECOND_QUEUE, SHORT_MEAN, SHORT_P95,
+    SMALL, START, STEADY, TENFOLD, TOGETHER, UNRESPONSIVE,
 };
 
 /// A case.
@@ -41,13 +41,19 @@ const BELL: &[Case] = cases! { "queue", UP;
     "unresponsive": "RFC 7928 section 5.3", [FRIENDLY, UNRESPONSIVE];
     "rtt": "RFC 7928 section 6", [FAIRNESS, OTHER];
     "burst": "RFC 7928 section 7", [STEADY, BURSTS, PAGES];
-    "congestion": "RFC 7928 section 8", [FAIRNESS];
+    "congestion": "RFC 7928 section 8", [FAIRNESS, TOGETHER];
     "levels": "RFC 7928 section 8", [];
     "capacity": "RFC 7928 section 8", [FAIRNESS];
+    "flutter": "RFC 7928 section 8", [FAIRNESS];
     "mix": "RFC 7928 section 9", [CALL, LAG, FILES];
     "ecn": "RFC 7567 section 4.2.1", [FAIRNESS];
     "short": "RFC 7928 section 2.1", [SHORT_MEAN, SHORT_P95, LONG];
     "start": "RFC 7928 section 2.2", [START];
+    "sizes": "RFC 7928 section 4.4", [SMALL];
+};
+/// Of a queue at both ends of the link.
+const BOTH_WAYS: &[Case] = cases! { "queue", &["dumbbell.up.qdisc", "dumbbell.down.qdisc"];
+    "two-way": "RFC 7928 section 9.2", [FAIRNESS, BACK];
 };
 /// Of two queues in a row.
 const CHAIN: &[Case] = cases! { "queue", &["link.up.qdisc", "link.second.qdisc"];
@@ -55,7 +61,7 @@ const CHAIN: &[Case] = cases! { "queue", &["link.up.qdisc", "link.second.qdisc"]
 };
 
 /// Those of a queue.
-pub(super) const QUEUE: &[&[Case]] = &[BELL, CHAIN];
+pub(super) const QUEUE: &[&[Case]] = &[BELL, BOTH_WAYS, CHAIN];
 
 /// Those of a congestion control.
 pub(super) const CONTROL: &[&[Case]] = &[BESIDE_OTHERS, ALL_FLOWS];
@@ -71,6 +77,18 @@ const BESIDE_OTHERS: &[Case] = cases! { "control", &["flow.new.tcp.cc"];
     "queues": "RFC 9743 section 7.1", [BESIDE, AGAIN];
     "changes": "RFC 9743 section 7.9", [NEW, AGAIN];
     "order": "RFC 9743 section 7.7", [NEW, AGAIN];
+    "crowd": "RFC 9743 section 5.2.3", [NEW, SHORT_MEAN, SHORT_P95];
+    "satellite": "RFC 9743 section 7.5", [NEW, AGAIN];
+    "outage": "RFC 9743 section 7.8", [NEW, AGAIN];
+    "data-center": "RFC 9743 section 7.11", [FAIRNESS, AGAIN];
+    "startup": "draft-ietf-ccwg-bbr-06 A.1", [FULL, AGAIN];
+    "limited": "draft-ietf-ccwg-bbr-06 A.2, A.6, A.7", [NEW, AGAIN];
+    "idle": "draft-ietf-ccwg-bbr-06 A.11, A.22", [AGE, AGAIN];
+    "aggregation": "draft-ietf-ccwg-bbr-06 A.12, A.13", [NEW, AGAIN];
+    "tiny": "draft-ietf-ccwg-bbr-06 A.14, RFC 9743 section 7.4", [NEW, AGAIN];
+    "tenfold": "draft-ietf-ccwg-bbr-06 A.15, A.16", [TENFOLD, NEW, AGAIN];
+    "policer": "draft-ietf-ccwg-bbr-06 A.17", [NEW, AGAIN];
+    "spike": "draft-ietf-ccwg-bbr-06 A.19, RFC 9743 section 7.3", [NEW, AGAIN];
 };
 /// Those in which both flows have it.
 const ALL_FLOWS: &[Case] = cases! { "control", &["flow.new.tcp.cc", "flow.near.tcp.cc"];

@@ -172,9 +172,48 @@ pub(super) const AGAIN: Measure = measure("retransmitted", "%", |run| {
 /// RFC 7928 section 2.2: how long a flow that comes later takes to nine tenths of its fair share,
 /// held for a second.
 pub(super) const START: Measure = measure("the later flow reaches its share after", "s", |run| {
-    const BEGINS: f64 = 15.0;
-    const SHARE: f64 = 0.9 * 10e6 * 1448.0 / 1514.0 / 2.0;
-    let series = flows(run, "later").flat_map(|flow| &flow.series);
+    reaches(run, "later", 15.0, 10e6 / 2.0)
+});
+pub(super) const FULL: Measure = measure("the line is full after", "s", |run| {
+    reaches(run, "new", 0.0, 10e6)
+});
+pub(super) const TENFOLD: Measure = measure("ten times the rate is used after", "s", |run| {
+    reaches(run, "new", 10.0, 100e6)
+});
+/// RFC 7928 section 2.4: of the flows, how many reduce in one round trip of 100 ms, averaged over
+/// those in which one does. A reduction is a change of the slow-start threshold.
+pub(super) const TOGETHER: Measure = measure("flows that reduce together", "%", |run| {
+    let thresholds = flows(run, "sender").flat_map(|flow| &flow.series);
+    let thresholds: Vec<_> = thresholds.filter(|it| it.metric == "ssthresh").collect();
+    let points = thresholds.iter().map(|series| series.points.len()).min();
+    let share = |at: usize| {
+        let changed = thresholds.iter().filter(|series| {
+            let [before, now] = [at - 1, at].map(|at| series.points[at].value);
+            now.is_finite() && now.to_bits() != before.to_bits()
+        });
+        percent(changed.count() as u64, thresholds.len() as u64)
+    };
+    let shares: Vec<_> = (1..points.unwrap_or(0))
+        .map(share)
+        .filter(|it| *it > 0.0)
+        .collect();
+    ratio(shares.iter().sum(), shares.len() as f64)
+});
+pub(super) const SMALL: Measure = measure("segments of 500 / of 1448 bytes", "", |run| {
+    ratio(goodput(run, "small"), goodput(run, "large"))
+});
+pub(super) const BACK: Measure = measure("goodput the other way", "Mbit/s", |run| {
+    goodput(run, "down") / 1e6
+});
+pub(super) const AGE: Measure = measure("age of 65 kB when they come, mean", "ms", |run| {
+    app(run, "new", "app.age_ms")
+});
+
+/// Seconds after `begins` until a flow has nine tenths of what a line of so many bits a second
+/// carries for it, held for a second.
+fn reaches(run: &RunResult, name: &str, begins: f64, line: f64) -> f64 {
+    let share = 0.9 * line * 1448.0 / 1514.0;
+    let series = flows(run, name).flat_map(|flow| &flow.series);
     let Some(goodput) = series.into_iter().find(|series| series.metric == "goodput") else {
         return f64::NAN;
     };
@@ -182,7 +221,7 @@ pub(super) const START: Measure = measure("the later flow reaches its share afte
     let mut windows = goodput.points.windows(10);
     let reached = windows.find(|points| {
         let sum: f64 = points.iter().map(|point| point.value).sum();
-        points[0].t > BEGINS && sum / 10.0 >= SHARE
+        points[0].t > begins && sum / 10.0 >= share
     });
-    reached.map_or(f64::NAN, |points| points[9].t - BEGINS)
-});
+    reached.map_or(f64::NAN, |points| points[9].t - begins)
+}
