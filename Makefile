@@ -1,7 +1,7 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
-.PHONY: fresh static lint doc site figures deny clean module module-test
+.PHONY: fresh static lint doc site figures cards deny clean module module-test
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -34,6 +34,7 @@ help:
 	@echo 'make module-test  that module in Debian 12 under QEMU, and in guests (about 15 min)'
 	@echo 'make lint    format and lints only'
 	@echo 'make figures what documents show of runs and of the code, made anew; says what drifted'
+	@echo 'make cards   the cards of all queues and congestion controls, and their gallery (minutes)'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
 	@echo 'make site    the documentation as a site with pictures, target/site/html/index.html'
@@ -164,6 +165,12 @@ figures:
 		--test documents --test fidelity
 	-SOJOURN_WRITE=1 $(PYTHON) -m pytest -q crates/python/tests/test_docs.py
 	@git diff --stat -- README.md docs scenarios
+
+# A test holds them, and writes them instead.
+cards:
+	@scripts/setup build
+	SOJOURN_WRITE=1 $(CARGO) test --quiet --workspace --locked --test cards
+	@git diff --stat -- cards docs/cards.md
 
 # Not part of `make test`: to build cargo-deny takes minutes (`cargo install --locked cargo-deny`).
 deny:
