@@ -1,5 +1,7 @@
 //! The bridge through AF_XDP: what goes in comes out, what is counted is right, and where it is
 //! refused AF_PACKET takes over and says why. Needs root.
+#![allow(unsafe_code, reason = "system calls")]
+#![allow(clippy::disallowed_methods, reason = "signals come in real time")]
 
 mod common;
 
@@ -13,6 +15,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 /// A bridge that passes everything at once, through AF_XDP.
 fn xdp() -> BridgeConfig {
@@ -260,7 +263,43 @@ fn where_it_is_refused_packet_sockets_take_over_and_say_why() {
     });
 }
 
-/// Frames longer than the other side's MTU are refused and counted, as by a packet socket.
+/// The kernel gives up loading a program when a signal is pending.
+#[test]
+fn signals_keep_no_program_from_being_loaded() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: plain old data for which all zeros is valid; the handler does nothing, and the
+    // structure outlives the call.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        let before = std::ptr::null_mut();
+        assert_eq!(libc::sigaction(libc::SIGUSR2, &raw const action, before), 0);
+    }
+    let link = Link::new();
+    thread::scope(|scope| {
+        let (tell, opener) = mpsc::channel();
+        let opens = scope.spawn(move || {
+            link.middle.enter();
+            // SAFETY: no pointers are passed.
+            tell.send(unsafe { libc::pthread_self() })
+                .expect("somebody hears");
+            for _ in 0..20 {
+                let bridge = Bridge::open(xdp()).expect("the bridge opens");
+                let state = bridge.port_state();
+                assert_eq!(state.word(), "xdp copy", "{state}");
+            }
+        });
+        let opener = opener.recv().expect("it has begun");
+        while !opens.is_finished() {
+            // SAFETY: the thread has not been joined.
+            assert_eq!(unsafe { libc::pthread_kill(opener, libc::SIGUSR2) }, 0);
+            thread::sleep(Duration::from_micros(100));
+        }
+        opens.join().expect("it does not panic");
+    });
+}
+
 /// The kernel lets go of a queue some time after the end of the bridge that had it.
 #[test]
 fn the_next_bridge_waits_for_the_queues_of_the_last() {
@@ -268,11 +307,13 @@ fn the_next_bridge_waits_for_the_queues_of_the_last() {
     link.middle.run(|| {
         for _ in 0..50 {
             let bridge = Bridge::open(xdp()).expect("the bridge opens");
-            assert_eq!(bridge.port_state().word(), "xdp copy");
+            let state = bridge.port_state();
+            assert_eq!(state.word(), "xdp copy", "{state}");
         }
     });
 }
 
+/// Frames longer than the other side's MTU are refused and counted, as by a packet socket.
 #[test]
 fn frames_too_long_for_the_other_side_are_refused() {
     let link = Link::new();

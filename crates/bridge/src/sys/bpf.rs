@@ -126,17 +126,25 @@ fn made<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// How often a program is loaded at most. A signal that is pending ends the kernel's look at it
+/// (`signal_pending` in `do_check`), and has been dealt with by the next time.
+const LOADS: usize = 100;
+
 /// Loads a program of one of the kinds, `load.kind`.
 fn load(program: &[Instruction], load: &ProgramLoad) -> io::Result<OwnedFd> {
-    made(
-        BPF_PROG_LOAD,
-        &ProgramLoad {
-            instruction_count: program.len() as u32,
-            instructions: program.as_ptr() as u64,
-            license: c"Dual MIT/GPL".as_ptr() as u64,
-            ..*load
-        },
-    )
+    let load = ProgramLoad {
+        instruction_count: program.len() as u32,
+        instructions: program.as_ptr() as u64,
+        license: c"Dual MIT/GPL".as_ptr() as u64,
+        ..*load
+    };
+    for _ in 1..LOADS {
+        match made(BPF_PROG_LOAD, &load) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            loaded => return loaded,
+        }
+    }
+    made(BPF_PROG_LOAD, &load)
 }
 
 /// Attaches a program to an interface as long as the answer lives.
