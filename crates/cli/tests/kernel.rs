@@ -103,7 +103,8 @@ fn nothing_is_left_after_an_interrupt() {
     signal("INT", run.id());
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    assert!(left(temporary.path()).is_empty() && guests(temporary.path()).is_empty());
+    assert!(left(temporary.path()).is_empty());
+    until("its processes end", || guests(temporary.path()).is_empty());
 }
 
 #[test]
@@ -118,20 +119,18 @@ fn a_guest_that_crashes_is_told_of() {
         .path;
     let is_kernel =
         |process: &PathBuf| fs::read_link(process.join("exe")).is_ok_and(|exe| exe == kernel);
-    let processes: Vec<u32> = guests(temporary.path())
-        .iter()
-        .filter(|process| is_kernel(process))
-        .map(|process| {
-            process
-                .file_name()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .parse()
-                .unwrap()
-        })
-        .collect();
-    signal("KILL", *processes.iter().min().unwrap());
+    let number = |process: &Path| -> u32 {
+        let name = process.file_name().unwrap().to_str().unwrap();
+        name.parse().unwrap()
+    };
+    let mut kernels = Vec::new();
+    until("a kernel runs", || {
+        kernels = guests(temporary.path());
+        kernels.retain(is_kernel);
+        !kernels.is_empty()
+    });
+    let first = kernels.iter().map(|process| number(process)).min();
+    signal("KILL", first.unwrap());
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = text(&output.stderr);
@@ -151,7 +150,8 @@ fn nothing_is_left_when_the_guard_is_killed() {
     let output = run.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert!(said.contains("it was killed"), "{said}");
-    assert!(left(temporary.path()).is_empty() && guests(temporary.path()).is_empty());
+    assert!(left(temporary.path()).is_empty());
+    until("its processes end", || guests(temporary.path()).is_empty());
 }
 
 #[test]

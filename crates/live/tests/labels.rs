@@ -77,13 +77,15 @@ fn marks_and_classes_choose_tins_both_ways() {
     let labels = [(0, label(0x30, 1)), (0, label(0, 1)), (0, label(0, 0))];
     let queue = cake("unlimited diffserv3 fwmark 0xf0");
     let cell = probes(&labels, false, &queue);
-    // Of a busy machine's probes the last may come after the end.
+    // A probe of a busy machine may be so late that it is left out, or has no time to come back.
     measured(
         || run(&cell),
         |result| {
+            let sent = |flow: usize| result.flows[flow].1.sent_packets.cast_signed();
+            let [voice, bulk, effort] = [0, 1, 2].map(sent);
             for (name, link) in &result.links {
                 // Bulk by class, best effort by DSCP, voice by mark.
-                assert_eq!(tins(&link.qdisc), [40, 40, 40], "{name}");
+                assert_eq!(tins(&link.qdisc), [bulk, effort, voice], "{name}");
             }
         },
     );
