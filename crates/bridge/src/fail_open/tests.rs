@@ -31,9 +31,11 @@ struct Rig {
 }
 
 impl Rig {
-    /// With so many sockets at each interface; none where the kernel has no TAP devices.
+    /// With so many sockets at each interface; none where the kernel has no TAP devices, which
+    /// fails in CI.
     fn new(sockets: usize) -> Option<Self> {
         if let Err(error) = tap("probe") {
+            assert!(std::env::var_os("CI").is_none(), "/dev/net/tun: {error}");
             eprintln!("passed over: /dev/net/tun: {error}");
             return None;
         }
