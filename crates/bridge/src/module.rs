@@ -93,7 +93,7 @@ impl FromStr for Parent {
             Some(Self::Class(number(major)?, number(minor)?))
         });
         class.ok_or_else(|| {
-            format!("`{text}` is no class: `root`, or hexadecimal numbers as tc has them, `1:10`")
+            format!("`{text}` is not a class: use `root`, or hexadecimal numbers as in tc, `1:10`")
         })
     }
 }

@@ -89,7 +89,7 @@ pub struct ReadError {
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// Neither of the two formats.
-    #[error("this is no capture: a file begins with a pcapng section or a pcap header")]
+    #[error("not a capture: it begins with neither a pcapng section nor a pcap header")]
     NoCapture,
     /// It ends within a block.
     #[error("the file ends within a block: it was cut off, or its writer was killed")]

@@ -27,12 +27,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Say which queue at which rate belongs before a line's modem, and why
+/// Find the best queue and rate to use before a line's modem
 ///
 /// Queues (cake, fq_codel, fq_pie, pie, codel) and rates (85 to 100 % of the line) are simulated
-/// before the modem's buffer, with four uploads and four downloads at once. In a third of the time
-/// the line carries 3 % less than it is said to, as lines do. The advice is the fastest of those
-/// whose 95th percentile of the induced RTT is near the lowest one.
+/// before the modem's buffer, with four uploads and four downloads at once. For a third of the time
+/// the line carries 3 % less than its nominal rate. Of the combinations whose 95th percentile of
+/// the induced RTT is near the lowest one, the advice is the fastest.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn advise 50/10 25ms                          Mbit/s down and up, base RTT
@@ -47,7 +47,7 @@ pub(crate) struct AdviseArgs {
     #[arg(value_name = "DOWN/UP", required_unless_present = "fit", value_parser = Given::parse)]
     line: Option<Given>,
 
-    /// Round-trip time of the empty line to usual servers, such as `25ms`
+    /// Round-trip time of the idle line to typical servers, such as `25ms`
     #[arg(value_name = "RTT", required_unless_present = "fit", value_parser = rtt)]
     rtt: Option<Span>,
 
@@ -55,11 +55,11 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["line", "rtt", "buffer"])]
     fit: Vec<PathBuf>,
 
-    /// What the modem's buffers hold, as time at the line's rate
+    /// Size of the modem's buffers, as time at the line's rate
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = buffer)]
     buffer: Span,
 
-    /// The router's interface to the modem, for the lines that are printed
+    /// The router's interface to the modem, for the printed commands
     #[arg(long, value_name = "NAME", default_value = "eth0", value_parser = interface)]
     wan: String,
 
@@ -71,7 +71,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Replace what another scenario or study has left in --out's folder
+    /// Replace results of another scenario or study in the folder of --out
     #[arg(long, requires = "out")]
     overwrite: bool,
 
@@ -175,7 +175,7 @@ fn interface(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:".contains(c);
     if text.is_empty() || text.len() > 15 || !text.chars().all(is_plain) {
         return Err(format!(
-            "`{text}` is no name of an interface (1 to 15 letters, digits, `-`, `_`, `.`)"
+            "`{text}` is not an interface name (1 to 15 letters, digits, `-`, `_`, `.`)"
         ));
     }
     Ok(text.to_owned())

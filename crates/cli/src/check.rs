@@ -17,8 +17,8 @@ use sojourn_world::{Cell, Transport};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Validate a scenario and print its resolved cells, a bridge's file and print its queues, its
-/// subscribers' file and print its sites, or a study and print its claims; nothing is run
+/// Check a scenario, a bridge's file, a subscribers' file or a study, and print what it means;
+/// nothing is run
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn check scenarios/demo.toml
@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 Exit status: 0 when the file is right, 2 when it is not.")]
 pub(crate) struct CheckArgs {
-    /// The scenario, the file of a bridge or of its subscribers, or the study.toml of a study
+    /// A scenario, a bridge's file, its subscribers' file, or a study.toml
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
 
@@ -42,12 +42,12 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N")]
     cell: Option<usize>,
 
-    /// Print all cells, pairs, sites and circuits, or claims as JSON on standard output; of a wrong
-    /// file its problems, each with its place
+    /// Print all cells, pairs, sites and circuits, or claims as JSON on standard output; for a
+    /// wrong file its problems with their places
     #[arg(long, conflicts_with = "schema")]
     json: bool,
 
-    /// Print a format as JSON Schema instead; alone, that of scenarios
+    /// Print the JSON Schema of a format instead; without FORMAT, that of scenarios
     #[arg(
         long,
         value_name = "FORMAT",

@@ -25,12 +25,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Measure a queue or a congestion control by the cases that RFCs ask for
+/// Measure a queue or a congestion control in the test cases of RFCs
 ///
-/// A queue goes through the scenarios of RFC 7928 (senders of several kinds, round-trip times,
-/// bursts, congestion that varies, rates that vary, several queues in a row), a congestion control
-/// through the questions of RFC 9743. The card has the mean of every measure over the seeds with
-/// its 95 % confidence interval, and no single score.
+/// A queue runs in the scenarios of RFC 7928 (kinds of senders, round-trip times, bursts, varying
+/// congestion, varying rates, several queues in a row), a congestion control in scenarios for the
+/// questions of RFC 9743. The card has the mean of every measure over the seeds with its 95 %
+/// confidence interval, and no single score.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn evaluate --qdisc 'fq_codel target 5ms'

@@ -12,12 +12,12 @@ use sojourn_world::Source;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Write results as other programs' files
+/// Export results in the formats of other programs
 ///
-/// With --flent each run becomes a data file of Flent's, under the test that has its flows: `rrul`,
+/// With --flent each run becomes a Flent data file of the test that has its flows: `rrul`,
 /// `rrul_be`, `rrul_be_nflows`, `tcp_nup`, `tcp_ndown` or `ping`, with the names of that test's
-/// series. With --mahimahi each link that was captured before and behind its queue becomes a log as
-/// `mm-link --uplink-log` writes it.
+/// series. With --mahimahi each link that was captured before and after its queue becomes a log as
+/// written by `mm-link --uplink-log`.
 #[derive(Args)]
 #[command(
     group(ArgGroup::new("format").required(true)),
@@ -37,11 +37,11 @@ pub(crate) struct ExportArgs {
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
-    /// As Flent's data files, `.flent.gz`
+    /// Write Flent data files, `.flent.gz`
     #[arg(long, group = "format")]
     flent: bool,
 
-    /// As mahimahi's logs, `.log`, of the links in captures of `--pcap LINK,LINK:in`
+    /// Write mahimahi logs, `.log`, of the links captured with `--pcap LINK,LINK:in`
     #[arg(long, group = "format")]
     mahimahi: bool,
 
@@ -49,7 +49,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// Folder of the scenario's file, from which files are seen that it names
+    /// Folder of the scenario's file, to which the paths in it are relative
     #[arg(long, value_name = "DIR", default_value = ".")]
     base: PathBuf,
 }

@@ -39,10 +39,10 @@ const SEEDS: u64 = 3;
 /// How many of the cells that differ most are printed.
 const SHOWN: usize = 5;
 
-/// Run a fixed grid of cells in several worlds and say how far they agree
+/// Run a fixed grid of cells in several worlds and compare the results
 ///
-/// What is not run here is taken from the recorded matrix that is built into the program, so that
-/// the simulator is held to the kernel where there is none.
+/// Worlds that are not run come from the recorded matrix that is built into the program. So the
+/// simulator can be compared with the kernel on a machine without one.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn fidelity                                    the simulator beside the recorded kernel
@@ -60,7 +60,7 @@ Exit status: 0 when every run succeeded, however far the worlds agree, 1 when on
 the input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written, but by
 --decide what was run so far).")]
 pub(crate) struct FidelityArgs {
-    /// Run it in these worlds; of the others the recorded figures are shown
+    /// Run the grid in these worlds; the others show recorded figures
     #[arg(
         long,
         value_name = "WORLD,...",
@@ -70,7 +70,7 @@ pub(crate) struct FidelityArgs {
     )]
     world: Vec<&'static Square>,
 
-    /// One cell of eleven, with one seed: every queue and every congestion control comes up
+    /// Every eleventh cell, with one seed: every queue and every congestion control is included
     #[arg(long, conflicts_with = "seeds")]
     quick: bool,
 
@@ -78,16 +78,16 @@ pub(crate) struct FidelityArgs {
     #[arg(long, value_name = "TEXT")]
     cell: Vec<String>,
 
-    /// Number of seeds; of more than one, intervals are shown [default: as many as are recorded of
-    /// the cell in Linux, or 3]
+    /// Number of seeds; with more than one, intervals are shown [default: as many as are recorded
+    /// for the cell in Linux, or 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
 
-    /// Run more seeds, up to this many, of cells with undecided figures; the same in all worlds
+    /// Run more seeds, up to this many, for cells with undecided figures; the same in all worlds
     ///
-    /// The seeds of the table (of the recorded one, or --record) are kept, and those that follow
-    /// are added. Rounds of 3, 6, 12 seeds and so on go through all cells, first through those of
-    /// which a figure needs the fewest, and the table is written after each cell.
+    /// The seeds of the table (the recorded one, or --record) are kept, and the following ones are
+    /// added. Rounds of 3, 6, 12 seeds and so on go through all cells, starting with those that
+    /// need the fewest, and the table is written after each cell.
     #[arg(long, value_name = "N", requires = "out", conflicts_with_all = ["seeds", "quick"],
           value_parser = clap::value_parser!(u64).range(2..=1000))]
     decide: Option<u64>,
@@ -105,7 +105,7 @@ pub(crate) struct FidelityArgs {
     #[command(flatten)]
     kernel: KernelChoice,
 
-    /// Take what is not run from this table instead of the recorded matrix
+    /// Use this table instead of the recorded matrix for what is not run
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 

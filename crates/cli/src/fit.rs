@@ -34,10 +34,10 @@ const FAIR: u8 = 3;
 
 /// Find the line behind a measurement: its rates, base RTT and buffers, as a scenario
 ///
-/// The line is the one on which the simulator gives the figures that were measured, under the same
-/// number of TCP streams. It is taken for one with a FIFO in each direction or, if none fits, with
-/// managed flow queues. A grade (good, fair, none) says how well that fits, with the figures side
-/// by side. The scenario has the load of the first file, and other queues can be tried in it.
+/// Fitting varies the line until the simulator gives the measured figures with the same number of
+/// TCP streams. The line has a FIFO in each direction or, if none fits, managed flow queues. A
+/// grade (good, fair, none) says how well it fits, with the figures side by side. The scenario
+/// contains the load of the first file, so that you can try other queues in it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn fit rrul-2026.home.flent.gz --out line.toml
@@ -58,7 +58,7 @@ pub(crate) struct FitArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Address of the client in captures [default: who opens the first connection]
+    /// Address of the client in captures [default: the host that opens the first connection]
     #[arg(long, value_name = "ADDRESS")]
     client: Option<IpAddr>,
 

@@ -20,12 +20,12 @@ use std::sync::atomic::Ordering;
 /// Runs of a search that nobody has given a budget.
 const RUNS: usize = 2000;
 
-/// Find the smallest scenario in which a property breaks
+/// Find the smallest scenario that violates a property
 ///
 /// FILE is a scenario whose sweep says what may vary: a list of values, or an interval such as
-/// `"1mbit .. 100mbit"`. The search goes where the property is nearest to breaking, and where
-/// queues come into states that they were not in before. What breaks is made smaller while it
-/// still breaks, and printed as a scenario of its own.
+/// `"1mbit .. 100mbit"`. The search prefers scenarios in which the property is close to failing, or
+/// in which queues reach new states. It then reduces a failing scenario as far as it still fails,
+/// and prints it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn hunt voice.toml --property 'flow.loss_ratio[flow=voice] <= 1%'
@@ -40,15 +40,15 @@ pub(crate) struct HuntArgs {
     /// The scenario, with lists and intervals in its sweep
     file: PathBuf,
 
-    /// What is to hold, in the language of claims (docs/claims.md); may be repeated
+    /// The property, in the language of claims (docs/claims.md); may be repeated
     #[arg(long, value_name = "CHECK", required = true)]
     property: Vec<String>,
 
-    /// Let a field vary, beside what the file sweeps: a list or an interval; may be repeated
+    /// Let a field vary, in addition to the file's sweeps: a list or an interval; may be repeated
     #[arg(long = "sweep", value_name = "KEY=LOW .. HIGH")]
     sweeps: Vec<String>,
 
-    /// Give a field another value; may be repeated. A field that is set varies no more
+    /// Set a field to a value; may be repeated. The field then no longer varies
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
 
@@ -57,19 +57,19 @@ pub(crate) struct HuntArgs {
     #[arg(long, value_name = "KEY")]
     compare: Vec<String>,
 
-    /// The link that the property means where it names none; default: the first
+    /// The link that the property refers to if it names none; default: the first
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
 
-    /// The flows that the property means where it names none; default: all
+    /// The flows that the property refers to if it names none; default: all
     #[arg(long, value_name = "PATTERN")]
     flow: Option<String>,
 
-    /// Stop after about so many runs, 2000 by default
+    /// Stop after about this many runs; default: 2000
     #[arg(long, value_name = "N")]
     runs: Option<NonZeroUsize>,
 
-    /// Stop after so much processor time
+    /// Stop after this much processor time
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     cpu: Option<Span>,
 
@@ -90,7 +90,7 @@ pub(crate) struct HuntArgs {
     #[arg(long, value_name = "WORLD", default_value = "sim", value_parser = repeating)]
     world: &'static Row,
 
-    /// Write the scenario that was found into this file instead of printing it
+    /// Write the scenario into this file instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 

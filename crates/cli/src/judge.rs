@@ -16,24 +16,24 @@ use std::path::PathBuf;
 /// Most bytes of a table that is read.
 const MOST: u64 = 64 << 20;
 
-/// Judge another simulator's figures by the recorded Linux kernel
+/// Compare another simulator's figures with recorded results of Linux
 ///
 /// The table is that of `sojourn fidelity --csv`: a line for each cell, with the simulator's own
 /// name as its world, and means over seeds with half the width of their 95 % intervals. Figures
-/// that it does not have stay empty. `--cells` prints the table's first columns for all cells.
+/// that it does not have are left empty. `--cells` prints the table's first columns for all cells.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn judge --cells > ns3.csv       the cells that are recorded, with no figures
   sojourn judge ns3.csv                 how far they are from Linux
   sojourn judge ns3.csv --out out/ns3   the same as a page with heat maps, and as a table
 
-Exit status: 0 however far the figures are from Linux's, 2 when the table cannot be read.")]
+Exit status: 0 when the table was compared, whatever the result, 2 when it cannot be read.")]
 pub(crate) struct JudgeArgs {
     /// The table of the other simulator
     #[arg(value_name = "FILE", required_unless_present = "cells")]
     file: Option<PathBuf>,
 
-    /// Print the cells that are recorded, as a table without figures
+    /// Print the recorded cells as a table without figures
     #[arg(long, conflicts_with_all = ["file", "out"])]
     cells: bool,
 

@@ -20,10 +20,10 @@ const ROLES: Roles = Roles {
     task: &["kernel", "task"],
 };
 
-/// The Linux kernel in virtual time: build one, run programs in it
+/// Build Linux kernels that run in virtual time, and run programs in them
 ///
-/// The kernel is User-Mode Linux, a process of an ordinary user: no root is needed. Its clock
-/// jumps from one event to the next, so that what happens in it does not depend on the machine.
+/// The kernel is User-Mode Linux, an ordinary process that needs no root. Its clock jumps from one
+/// event to the next, so the results do not depend on the machine.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn kernel build                          once, about 3 minutes on two cores
@@ -49,25 +49,25 @@ enum Command {
         #[arg(long, default_value = "1000", value_parser = Tick::named)]
         hz: Tick,
 
-        /// With our queues compiled in: the folder that `make module` makes, target/module/dkms
+        /// Compile our queues in, from the folder that `make module` makes (target/module/dkms)
         ///
-        /// It is another kernel, beside that without them. `run --queues module` takes the one
-        /// that was built last.
+        /// This is a separate kernel, in addition to the one without them. `run --queues module`
+        /// uses the one that was built last.
         #[arg(long, value_name = "DIR")]
         module: Option<PathBuf>,
 
-        /// Build it anew, also when it is there
+        /// Build it again even if it exists
         #[arg(long)]
         again: bool,
     },
-    /// Show which kernels there are
+    /// List the available kernels
     List,
-    /// Run a shell command in a guest, as its root, and exit with its status
+    /// Run a shell command in a guest as root, and exit with its status
     ///
-    /// The host's files are there and can only be read; /run/sojourn, /run and /tmp can be
-    /// written to and go with the guest.
+    /// The host's files are read-only; /run/sojourn, /run and /tmp are writable and end with the
+    /// guest.
     Exec {
-        /// Which kernel [default: the first there is]
+        /// Which kernel [default: the first available]
         #[arg(long, value_parser = Version::named)]
         version: Option<Version>,
 
@@ -75,11 +75,11 @@ enum Command {
         #[arg(long, default_value = "1000", value_parser = Tick::named)]
         hz: Tick,
 
-        /// The one with our queues compiled in
+        /// Use the kernel with our queues compiled in
         #[arg(long)]
         module: bool,
 
-        /// Seed of all chance in the guest
+        /// Seed of all random numbers in the guest
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
 
@@ -116,7 +116,7 @@ enum Command {
 /// Which kernel a world runs.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct KernelChoice {
-    /// Which kernel the kernel world runs [default: the first there is]
+    /// Which kernel the kernel world runs [default: the first available]
     #[arg(long, value_name = "VERSION", value_parser = Version::named)]
     kernel_version: Option<Version>,
 

@@ -37,7 +37,7 @@ use sojourn_gateway as gateway;
 use sojourn_gateway::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput, exit, print};
 use std::process::ExitCode;
 
-/// One scenario, three worlds: the same queue code simulated, on real packets, in a real kernel.
+/// Test queue disciplines in a simulator, on real packets and in the real Linux kernel.
 #[derive(Parser)]
 #[command(
     name = "sojourn",

@@ -8,17 +8,17 @@ use sojourn_batch::Results;
 use sojourn_report::{Joined, Rest, Runs};
 use std::path::PathBuf;
 
-/// Put the shards of a scenario's runs together to what one run of all would have written
+/// Merge the shards of a scenario's runs into the results of the whole
 ///
-/// The shards may be named in any order. Every one must be there, once and whole.
+/// The shards may be named in any order. Every shard must be named once and be complete.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn run sweep.toml --shard 1/2 --out out/1
   sojourn run sweep.toml --shard 2/2 --out out/2
   sojourn merge out/1 out/2 --out out/all
 
-Exit status: 0 when all is there, 2 when a shard is missing, is there twice, lacks runs or belongs
-to another whole (nothing is written).")]
+Exit status: 0 when all shards are complete, 2 when a shard is missing, is named twice, lacks runs
+or belongs to another whole (nothing is written).")]
 pub(crate) struct MergeArgs {
     /// Folders written by `sojourn run --shard I/N --out DIR`
     #[arg(required = true, value_name = "DIR")]
@@ -28,7 +28,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// Replace what another scenario or study has left in --out's folder
+    /// Replace results of another scenario or study in the folder of --out
     #[arg(long)]
     overwrite: bool,
 }

@@ -7,15 +7,15 @@ use std::path::Path;
 /// What changes a scenario from outside.
 #[derive(Args)]
 pub(crate) struct Overrides {
-    /// Give a field another value; may be repeated. A field that the file sweeps is swept no more
+    /// Set a field to a value; may be repeated. Replaces the field's sweep in the file, if any
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
 
-    /// Give a field these values one after the other, beside what the file sweeps; may be repeated
+    /// Sweep a field over these values, in addition to the file's sweeps; may be repeated
     #[arg(long = "sweep", value_name = "KEY=[VALUE, ...]")]
     pub(crate) sweeps: Vec<String>,
 
-    /// First seed; alone, the only one
+    /// First seed; without --seeds, the only one
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// Run packetdrill scripts against the TCP of the simulator, in virtual time
 ///
 /// A script says which packets arrive at a host, which system calls a program makes there, and
-/// which packets the host must send when. Each gets a verdict by what stops it: `passes`, `ours`
-/// (our TCP does something else, which is shown), `not modelled` (it needs what our TCP does not
-/// have) or `socket only` (it asks how the socket interface answers). The scripts of Linux are in
-/// its source, in tools/testing/selftests/net/packetdrill.
+/// which packets the host must send at which time. Each script gets a verdict: `passes`, `ours`
+/// (our TCP does something else, which is shown), `not modelled` (it needs a feature that our TCP
+/// does not have) or `socket only` (it tests the socket interface). Linux's scripts are in its
+/// source, in tools/testing/selftests/net/packetdrill.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn packetdrill linux/tools/testing/selftests/net/packetdrill

@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 /// The variable of the environment that names the interpreter.
 const VARIABLE: &str = "SOJOURN_PYTHON";
 
-/// Draw the figures of results, ready for print
+/// Draw print-ready figures of results
 ///
-/// White, as wide as a column of a paper, with the fonts in the file. What is drawn is a list, or
-/// without one a figure of each kind that the results have something for. The package `sojourn` of
-/// Python draws them, with matplotlib: `pip install 'sojourn[plot]'`.
+/// Figures are white, as wide as a column of a paper, and contain their fonts. `--list` says what
+/// to draw; without it there is one figure of each kind that the results have data for. The Python
+/// package `sojourn` draws them with matplotlib: `pip install 'sojourn[plot]'`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn run scenarios/demo.toml --out out/sim
@@ -118,8 +118,8 @@ fn package(why: &str, extra: &str, words: &[OsString]) -> anyhow::Result<u8> {
     let shown = interpreter.to_string_lossy().into_owned();
     let lacking = |what: &str| {
         WrongInput(format!(
-            "{why} takes the package `sojourn` of Python, and {what}: `pip install '{extra}'`, or \
-             {VARIABLE}=INTERPRETER"
+            "{why} needs the Python package `sojourn`, and {what}: run `pip install '{extra}'`, or \
+             set {VARIABLE} to an interpreter that has it"
         ))
     };
     // `-P`: no file of the working directory passes for the package.
@@ -131,7 +131,7 @@ fn package(why: &str, extra: &str, words: &[OsString]) -> anyhow::Result<u8> {
     match asked {
         Err(error) => return Err(lacking(&format!("`{shown}` cannot be run ({error})")).into()),
         Ok(status) if !status.success() => {
-            return Err(lacking(&format!("`{shown}` has none")).into());
+            return Err(lacking(&format!("`{shown}` does not have it")).into());
         }
         Ok(_) => {}
     }

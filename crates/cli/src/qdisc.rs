@@ -8,8 +8,8 @@ use sojourn_qdisc::{explain, list};
 
 /// List and explain queue disciplines; install them with the kernel module
 ///
-/// `add`, `change`, `del` and `show` are about the kernel module sch_sojourn, which runs this
-/// program's queues in the kernel. It is experimental.
+/// `add`, `change`, `del` and `show` use the kernel module sch_sojourn, which runs this program's
+/// queues in the kernel. It is experimental.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn qdisc list

@@ -15,11 +15,12 @@ use sojourn_world::RunResult;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Rebuild a report from result folders; folders of one scenario are set side by side
+/// Rebuild a report from folders with results; several folders of one scenario are shown side by
+/// side
 ///
-/// Worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are also compared by figures of the
-/// whole run: which cells are within the tolerances and, with three worlds, whether TCP or the
-/// queue causes a difference. fidelity.html shows it, fidelity.csv has the figures.
+/// Worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are also compared by the figures of
+/// whole runs: which cells are within the tolerances and, with three worlds, whether TCP or the
+/// queue causes a difference. fidelity.html shows this, fidelity.csv has the figures.
 ///
 /// A Flent data file is compared with the same test, simulated on the line that fits it (see
 /// `sojourn fit`).
@@ -38,7 +39,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Replace what another scenario or study has left in --out's folder
+    /// Replace results of another scenario or study in the folder of --out
     #[arg(long, requires = "out")]
     overwrite: bool,
 }

@@ -28,10 +28,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Run a published study and say claim by claim where we stand
+/// Run a published study and judge its claims one by one
 ///
-/// Studies are folders with a `study.toml`: one given by its path, one of `studies/` in the
-/// working directory, or one that is built into the program.
+/// A study is a folder with a `study.toml`: STUDY is its path, its name in `studies/` of the
+/// working directory, or the name of a built-in study.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn reproduce --list
@@ -39,7 +39,7 @@ use std::time::Instant;
   sojourn reproduce codel-red --claims R1,R4 --json | jq '.claims[].status'
   sojourn reproduce codel-red --out out/codel-red
   sojourn reproduce codel-red --queue 'fq_pie target 5ms' --out out/mine
-  sojourn reproduce codel-red --out out/codel-red --resume   (goes on where it was killed)
+  sojourn reproduce codel-red --out out/codel-red --resume   (continues after an interruption)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
 
 Exit status: 0 when every claim that the world can tell passes or deviates within the bound of a
@@ -57,7 +57,7 @@ pub(crate) struct ReproduceArgs {
     )]
     list: bool,
 
-    /// Simulated, on real packets in network namespaces, or one beside the other
+    /// Where to run: simulated, on real packets, in a real kernel, or both side by side
     #[arg(
         long,
         value_delimiter = ',',
@@ -69,17 +69,17 @@ pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     queues: QueuesChoice,
 
-    /// Run this queue too, in the place of each queue that the study compares, as `yours` in its
-    /// charts and tables; claims stay about the study's own
+    /// Run this queue too, in place of each queue that the study compares, as `yours` in its charts
+    /// and tables; claims are still judged on the study's own queues
     #[arg(long, value_name = "QUEUE", conflicts_with = "list")]
     queue: Option<Spec>,
 
-    /// Only these claims, and only the settings that they are about
+    /// Only these claims, and only the settings that they need
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     claims: Vec<String>,
 
-    /// One seed instead of all (with `--seeds`: so many), and no settings that take long: under a
-    /// minute on two cores; `--claims` brings those back
+    /// One seed instead of all (or as many as `--seeds` says), without the slow settings: under a
+    /// minute on two cores. Slow settings of the claims named by `--claims` are run
     #[arg(long)]
     quick: bool,
 
@@ -98,16 +98,16 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Replace what another study or scenario has left in --out's folder
+    /// Replace results of another study or scenario in the folder of --out
     #[arg(long, requires = "out")]
     overwrite: bool,
 
-    /// Run only what the folder of --out lacks; what this version of the program has run of the
-    /// same scenarios stays, also where it was interrupted or killed
+    /// Run only what is missing in the folder of --out; finished runs of the same scenarios by this
+    /// version of the program are kept, even if it was interrupted or killed
     #[arg(long, requires = "out")]
     resume: bool,
 
-    /// No progress and nothing on standard output but what --json asks for
+    /// No progress; standard output has only the result of --json
     #[arg(long, short)]
     quiet: bool,
 }

@@ -16,7 +16,7 @@ use std::io::BufReader;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
-/// Round-trip times between two points of a path, from captures made there
+/// Measure round-trip times between two points of a path from captures made there
 ///
 /// Finds each packet of A again in B and pairs one packet there with one packet back (synthetic
 /// packet pairs, Zander and Armitage 2006). The clocks of A and B need not agree. The round trip is

@@ -47,8 +47,8 @@ pub(crate) struct RunArgs {
     /// The scenario file
     pub(crate) file: PathBuf,
 
-    /// Simulated, or on real packets in network namespaces: in real time, or in a guest's virtual;
-    /// several side by side
+    /// Where to run: simulated, on real packets in real time, in a real kernel in virtual time, or
+    /// several of these side by side
     #[arg(
         long,
         value_delimiter = ',',
@@ -57,8 +57,8 @@ pub(crate) struct RunArgs {
     )]
     world: Vec<&'static [Row]>,
 
-    /// Run the same cells in the kernel world too, with the kernel's own queues, and say in a
-    /// sentence whether Linux agrees
+    /// Run the same cells in the kernel world too, with the kernel's own queues, and print whether
+    /// Linux agrees
     #[arg(long, conflicts_with_all = ["queues", "shard"])]
     verify: bool,
 
@@ -72,17 +72,17 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Replace what another scenario or study has left in --out's folder
+    /// Replace results of another scenario or study in the folder of --out
     #[arg(long, requires = "out")]
     overwrite: bool,
 
-    /// Run only each Nth run, beginning with the Ith: `3/8` is the third of eight shards, whose
-    /// folders `sojourn merge` puts together
+    /// Run only every Nth run, starting with the Ith: `3/8` is the third of eight shards, whose
+    /// folders `sojourn merge` combines
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Run only what the folder of --out lacks; what this version of the program has run stays,
-    /// also where it was interrupted or killed
+    /// Run only what is missing in the folder of --out; finished runs by this version of the
+    /// program are kept, even if it was interrupted or killed
     #[arg(long, requires = "out")]
     resume: bool,
 
@@ -94,15 +94,17 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 
-    /// No progress, no warnings, and nothing on standard output but what --json or --csv ask for
+    /// No progress and no warnings; standard output has only the result of --json or --csv
     #[arg(long, short)]
     quiet: bool,
 
-    /// Run this shell command on the clients' side of a live or kernel run, beside its own hosts
+    /// Run this shell command on the clients' side of a live or kernel run, in addition to its own
+    /// hosts
     #[arg(long, value_name = "COMMAND")]
     client_command: Option<String>,
 
-    /// Run this shell command on the servers' side of a live or kernel run, beside its own hosts
+    /// Run this shell command on the servers' side of a live or kernel run, in addition to its own
+    /// hosts
     #[arg(long, value_name = "COMMAND")]
     server_command: Option<String>,
 
@@ -112,8 +114,9 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     kernel: KernelChoice,
 
-    /// Capture packets as they leave these links' queues (`LINK`), before them (`LINK:in`), or at
-    /// these nodes' hosts: DIR/run-N-POINT.pcapng of each run, WORLD- before it with several worlds
+    /// Capture packets that leave these links' queues (`LINK`), arrive at them (`LINK:in`), or pass
+    /// these nodes' hosts. Each run writes DIR/run-N-POINT.pcapng, with WORLD- before it for
+    /// several worlds
     #[arg(
         long,
         value_name = "POINT,...",

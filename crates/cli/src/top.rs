@@ -9,12 +9,11 @@ use sojourn_report as report;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-/// Watch a running bridge: rates, delays, drops, marks and the first flows, ten times a second
+/// Watch a running bridge: rates, delays, drops, marks and the top flows, ten times a second
 ///
-/// The bridge listens where its `--control` says, the service's at the default. Its flows are
-/// counted while somebody watches. Keys: q ends, p pauses, d chooses directions, s what flows are
-/// sorted by, left and right the pair; up and down scroll the flows. Without a terminal it records
-/// only.
+/// The bridge listens at its `--control` socket; the service uses the default. Keys: q quits, p
+/// pauses, d selects directions, s sorts the flows, left and right select the pair, up and down
+/// scroll the flows. Without a terminal it only records.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn top
@@ -24,7 +23,7 @@ pub(crate) struct TopArgs {
     #[command(flatten)]
     watching: Watching,
 
-    /// Write all samples to this file, as a Parquet table; it is there when the program ends
+    /// Write all samples to this file, as a Parquet table; it is complete when the program ends
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }

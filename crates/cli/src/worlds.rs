@@ -90,7 +90,7 @@ impl From<Whose> for Queues {
 /// The choice of queues, of commands that run in one or several worlds.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct QueuesChoice {
-    /// Whose queues --world kernel has [default: ours]
+    /// Which queues --world kernel uses [default: ours]
     #[arg(long, value_name = "WHOSE")]
     queues: Option<Whose>,
 }
@@ -172,7 +172,7 @@ pub(crate) static WORLDS: [Row; 3] = [
     },
     Row {
         name: Kernel::NAME,
-        help: "The real kernel in virtual time, in guests of an ordinary user; see `kernel build`",
+        help: "The real kernel in virtual time; needs no root; see `kernel build`",
         side_by_side: true,
         takes_programs: true,
         has_kernels: true,

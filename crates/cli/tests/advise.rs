@@ -60,13 +60,13 @@ fn what_is_no_line_is_said() {
         (&["50/10"], "<RTT>"),
         (&["50/10", "25"], "needs a unit"),
         (&["50/10", "25s"], "must be from 100us to 2s"),
-        (&["50/0", "25ms"], "`0` is no rate of a line"),
+        (&["50/0", "25ms"], "`0` is not a possible rate"),
         (
             &["50/10", "25ms", "--wan", "eth0; reboot"],
-            "no name of an interface",
+            "is not an interface name",
         ),
         (&["50/10", "25ms", "--fit", "a.json"], "cannot be used with"),
-        (&["--fit", "a.json"], "a.json: is no data file of Flent's"),
+        (&["--fit", "a.json"], "a.json: is not a Flent data file"),
         (&["--fit", "missing.pcap"], "missing.pcap: No such file"),
     ] {
         let output = sojourn(&[&["advise"], arguments].concat(), dir);

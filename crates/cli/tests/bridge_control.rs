@@ -110,7 +110,7 @@ fn what_is_no_socket_of_ours_stays() {
     let refused = start();
     let error = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success());
-    assert!(error.contains("a file that is no socket"), "{error}");
+    assert!(error.contains("the file there is not a socket"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     fs::remove_file(&path).unwrap();
     // Two bridges cannot have one, and a killed one's is replaced.

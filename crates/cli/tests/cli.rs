@@ -391,7 +391,7 @@ fn a_study_is_checked_with_file_line_and_field() {
         (
             right.replace("= \"A\"", "= \"B\""),
             ":14:11: claim.T1.setting: ",
-            "known here: A",
+            "available: A",
         ),
     ] {
         study(&folder, &claims);

@@ -260,8 +260,8 @@ fn what_cannot_be_used_is_said_with_its_name() {
     let idle = measured(dir, &scenario(dir, UP, DOWN, &[]), "idle", false);
     for (file, part) in [
         ("missing.flent.gz", "missing.flent.gz: No such file"),
-        ("a.flent.gz", "a.flent.gz: is no .flent.gz file"),
-        ("a.pcapng", "a.pcapng: this is no capture"),
+        ("a.flent.gz", "a.flent.gz: is not a .flent.gz file"),
+        ("a.pcapng", "a.pcapng: not a capture"),
         (
             idle.to_str().unwrap(),
             "has no TCP stream that carries anything",

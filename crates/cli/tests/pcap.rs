@@ -206,7 +206,7 @@ fn what_cannot_be_used_is_named() {
     fails(
         &["rtt", whole, "scenario.toml"],
         2,
-        "scenario.toml: this is no capture",
+        "scenario.toml: not a capture",
     );
     fails(&["rtt", whole, "missing"], 2, "missing: No such file");
     fails(&["rtt", whole], 2, "1 interfaces");

@@ -75,7 +75,7 @@ fn a_missing_package_is_told_with_the_way_to_it() {
     ] {
         let (code, said, told) = sojourn(words, dir.path());
         assert_eq!((code, &*said), (Some(2), ""));
-        let start = format!("sojourn: {why} takes the package `sojourn` of Python");
+        let start = format!("sojourn: {why} needs the Python package `sojourn`");
         assert!(told.starts_with(&start), "{told}");
         assert!(told.contains(&format!("pip install '{extra}'")), "{told}");
         assert!(!dir.path().join("out").exists());

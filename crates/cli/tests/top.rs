@@ -164,7 +164,7 @@ fn who_is_no_bridge_is_not_believed() {
     let no_bridge = || {
         let (code, error) = top("--record top.parquet");
         assert_eq!(code, Some(1), "{error}");
-        let why = "no bridge can be asked at socket";
+        let why = "no bridge answers at socket";
         assert!(error.contains(why), "{error}");
     };
     no_bridge();
@@ -173,7 +173,10 @@ fn who_is_no_bridge_is_not_believed() {
     fs::remove_file(dir.join("socket")).unwrap();
     let listener = UnixListener::bind(dir.join("socket")).unwrap();
     let strangers = [
-        ("220 mail.example ESMTP\n", "socket is no bridge's socket"),
+        (
+            "220 mail.example ESMTP\n",
+            "socket is not the socket of a bridge",
+        ),
         ("{\"ok\":true}\n", "it is of another version"),
         (
             "{\"ok\":false,\"error\":\"`top` is not a command\"}\n",

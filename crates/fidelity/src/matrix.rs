@@ -428,15 +428,15 @@ mod tests {
         };
         assert_eq!(
             error("9.2500", "x"),
-            "line 2: goodput_mbps: `x` is no number"
+            "line 2: goodput_mbps: `x` is not a number"
         );
         assert_eq!(
             error("sim,2", "sim,two"),
-            "line 2: seeds: `two` is no number of seeds"
+            "line 2: seeds: `two` is not a number of seeds"
         );
         assert_eq!(
             error("sim,", "Sim!,"),
-            "line 2: world: `Sim!` is no name of a world"
+            "line 2: world: `Sim!` is not a name of a world"
         );
         assert!(error("phase", "Phase").starts_with("line 1: the columns are `Phase,rate"));
         assert!(

@@ -44,7 +44,7 @@ enum Why {
     Flent(#[from] Unreadable),
     #[error(transparent)]
     Iperf(#[from] IperfError),
-    #[error("is no JSON of irtt's: {0}")]
+    #[error("is not irtt's JSON: {0}")]
     Irtt(serde_json::Error),
     #[error(transparent)]
     Capture(#[from] CaptureError),
@@ -100,7 +100,7 @@ fn is_capture(head: &[u8]) -> bool {
 pub fn read_flent(file: &Path) -> Result<Data, FileError> {
     let read = || match source(file, None)? {
         Source::Flent(data) => Ok(data),
-        Source::Load(..) | Source::Probes(_) => Err(Why::Other("is no data file of Flent's")),
+        Source::Load(..) | Source::Probes(_) => Err(Why::Other("is not a Flent data file")),
     };
     read().map_err(|why| of(file, why))
 }
@@ -260,8 +260,10 @@ fn not_json(file: &Path, head: &[u8]) -> Why {
         _ if text.contains("iperf") || text.contains("Mbits/sec") => {
             Why::Other("is the output of iperf for people; `iperf3 --json` writes what can be read")
         }
-        _ if name.ends_with(".flent.gz") => Why::Other("is no .flent.gz file: it holds no JSON"),
-        _ => Why::Other("this is no capture, and no JSON"),
+        _ if name.ends_with(".flent.gz") => {
+            Why::Other("is not a .flent.gz file: it contains no JSON")
+        }
+        _ => Why::Other("not a capture and not JSON"),
     }
 }
 
@@ -315,9 +317,9 @@ mod tests {
                 "networkQuality",
             ),
             ("o.json", b"{\"ping\":{},\"download\":{}}", "a speed test"),
-            ("x.json", b"{\"answer\":42}", "is no data file of Flent's"),
-            ("e.json", b"", "no capture, and no JSON"),
-            ("a.flent.gz", b"plain", "is no .flent.gz file"),
+            ("x.json", b"{\"answer\":42}", "is not a Flent data file"),
+            ("e.json", b"", "not a capture and not JSON"),
+            ("a.flent.gz", b"plain", "is not a .flent.gz file"),
             ("a.pcap.xz", b"\xfd7zXZ\0rest", "packed with xz"),
             (
                 "i.json",

@@ -17,7 +17,7 @@ const MOST: f64 = 1e13;
 #[derive(Debug, thiserror::Error)]
 pub enum IperfError {
     /// It is JSON, but lacks what iperf3 writes.
-    #[error("is no JSON of iperf3's: {0}")]
+    #[error("is not iperf3's JSON: {0}")]
     NotIperf(#[from] serde_json::Error),
     /// The test failed; iperf3's words.
     #[error("is of an iperf3 test that failed: {0}")]
@@ -264,6 +264,6 @@ mod tests {
         let failed = |file: &mut Value| file["error"] = json!("unable to connect");
         assert!(said(failed).contains("failed: unable to connect"));
         let other = |file: &mut Value| *file = json!({ "start": 1 });
-        assert!(said(other).contains("is no JSON of iperf3's"));
+        assert!(said(other).contains("is not iperf3's JSON"));
     }
 }

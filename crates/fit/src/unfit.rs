@@ -52,7 +52,7 @@ pub enum Unfit {
     #[error("has several base RTTs ({}); a line has one: measure to one server", paths(.0))]
     SeveralPaths(Vec<(String, f64)>),
     /// There is load that no run simulates.
-    #[error("has load that is no TCP stream ({}), which is not simulated", .0.join(", "))]
+    #[error("has load that is not a TCP stream ({}), which is not simulated", .0.join(", "))]
     OtherLoad(Vec<String>),
 }
 

@@ -63,16 +63,16 @@ pub struct Ping {
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// It is not compressed as Flent's files are, or damaged.
-    #[error("is no .flent.gz file: {0}")]
+    #[error("is not a .flent.gz file: {0}")]
     NotCompressed(std::io::Error),
     /// Its text is longer than any test's.
     #[error("holds more than {} MiB of text", MOST >> 20)]
     TooLong,
     /// It is no JSON.
-    #[error("is no data file of Flent's: {0}")]
+    #[error("is not a Flent data file: {0}")]
     NotJson(#[from] serde_json::Error),
     /// Something that every data file has is missing, or of another kind.
-    #[error("is no data file of Flent's: `{0}` is missing or not what it should be")]
+    #[error("is not a Flent data file: `{0}` is missing or not what it should be")]
     Missing(String),
 }
 
@@ -178,7 +178,7 @@ struct Sysctls {
     congestion_control: Option<String>,
 }
 
-/// What a file says of a series. A mean that is no number counts as none.
+/// What a file says of a series. A mean that is not a number counts as none.
 #[derive(Default, Deserialize)]
 struct About {
     #[serde(rename = "UNITS", default)]
@@ -344,8 +344,8 @@ mod tests {
     #[test]
     fn what_is_no_data_file_is_said() {
         let wrong = |bytes: &[u8]| Data::read(bytes).unwrap_err().to_string();
-        assert!(wrong(b"plain").starts_with("is no .flent.gz file"));
-        assert!(wrong(&zipped("{")).starts_with("is no data file of Flent's: EOF"));
+        assert!(wrong(b"plain").starts_with("is not a .flent.gz file"));
+        assert!(wrong(&zipped("{")).starts_with("is not a Flent data file: EOF"));
         assert!(wrong(&zipped("{}")).contains("`x_values` is missing"));
         assert!(wrong(&zipped(r#"{"x_values":[1,"a"]}"#)).contains("`x_values`"));
         let huge = r#"{"x_values":[1],"results":{"TCP upload":[1e300]}}"#;

@@ -23,15 +23,15 @@ use std::thread;
 /// Put queues between two network interfaces
 ///
 /// Frames that arrive at LEFT go up to RIGHT, and those that arrive at RIGHT go down to LEFT,
-/// each direction through its own queue, transmitter and delay. Frames that are not IP pass as
-/// they are. Needs root. Ends with Ctrl-C, at once with a second one; SIGUSR1 prints statistics.
+/// each direction through its own queue, transmitter and delay. Frames that are not IP pass
+/// unchanged. Needs root. Ctrl-C ends it, a second one at once; SIGUSR1 prints statistics.
 ///
 /// GRO and LRO of both interfaces are off while the bridge runs. With fail open, the default, a
 /// kernel bridge over both interfaces takes over at once when this process dies, however it
 /// dies; after a clean end it is removed.
 ///
-/// A file (--config) has several pairs of interfaces, which one process serves; the running bridge
-/// follows it at SIGHUP and `sojourn ctl reload`. `sojourn check` reads it too.
+/// With a file (--config) one process serves several pairs of interfaces. SIGHUP and `sojourn ctl
+/// reload` apply changes of the file, and `sojourn check` checks it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn bridge eth1 eth2 --up 'fq_codel' --up-rate 20mbit --down 'fq_codel' --down-rate 100mbit
@@ -40,15 +40,15 @@ use std::thread;
   sojourn bridge --config /etc/sojourn/bridge.toml
   sojourn ctl change up codel target 10ms")]
 pub struct BridgeArgs {
-    /// Take everything from this file
+    /// Read all settings from this file
     #[arg(long, value_name = "FILE", conflicts_with = "PairArgs")]
     config: Option<PathBuf>,
 
-    /// Start no bridge: say what the file would start, and whether its interfaces are there
+    /// Start no bridge: print what the file would start, and whether its interfaces exist
     #[arg(long, requires = "config")]
     dry_run: bool,
 
-    /// Start no bridge: undo what killed ones have left at interfaces of this network namespace
+    /// Start no bridge: undo what killed bridges have changed in this network namespace
     #[arg(long, exclusive = true)]
     restore: bool,
 

@@ -19,8 +19,10 @@ pub(crate) struct Connection {
 impl Connection {
     /// Connects to whoever listens at `path`.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        let stream = UnixStream::connect(path)
-            .with_context(|| format!("no bridge can be asked at {}", path.display()))?;
+        let stream = UnixStream::connect(path).with_context(|| {
+            let path = path.display();
+            format!("no bridge answers at {path} (`--socket` names another bridge's socket)")
+        })?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
             path: path.to_owned(),
@@ -41,7 +43,7 @@ impl Connection {
             bail!("{path} has hung up");
         }
         let answer = serde_json::from_str(&answer);
-        answer.with_context(|| format!("{path} is no bridge's socket"))
+        answer.with_context(|| format!("{path} is not the socket of a bridge"))
     }
 
     /// What comes behind the answers.

@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use verify::VerifyArgs;
 
-/// Ask a running bridge, or change it
+/// Query or change a running bridge
 ///
-/// The bridge listens where its `--control` says, the service's at the default. A change keeps
-/// every packet and says what was before and after it; a wrong one changes nothing.
+/// The bridge listens at its `--control` socket; the service uses the default. A change keeps every
+/// packet and prints the queue before and after; an invalid one changes nothing.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn ctl stats
@@ -32,8 +32,7 @@ pub struct CtlArgs {
     #[arg(long, value_name = "PATH", default_value = CONTROL)]
     socket: PathBuf,
 
-    /// The pair of interfaces that is meant, of a bridge with several [default: all, or the only
-    /// one]
+    /// Which pair of interfaces, for a bridge with several [default: all, or the only one]
     #[arg(long, value_name = "NAME")]
     pair: Option<String>,
 
@@ -52,16 +51,17 @@ enum Request {
 
     /// Change one direction's queue as `tc qdisc change` does
     ///
-    /// What the words do not name stays as it runs. Another kind of queue takes the packets of the
-    /// one that runs and begins with its defaults; one without a rate is refused where one shapes.
+    /// Options that are not named keep their values. A queue of another kind takes over the packets
+    /// and starts with its defaults. A queue without a rate is refused if the running one has a
+    /// rate.
     Change(QueueArgs),
 
-    /// Give one direction a queue as `tc qdisc add` does
+    /// Set one direction's queue as `tc qdisc add` does
     ///
     /// What the words do not name has its default: a shaper's rate too. No packet is lost.
     Replace(QueueArgs),
 
-    /// Give one direction another rate
+    /// Set one direction's rate
     Rate {
         side: Way,
 
@@ -69,10 +69,10 @@ enum Request {
         rate: String,
     },
 
-    /// Print what was changed since the bridge started, when and by whom: the last 1000 changes
+    /// Print the last 1000 changes since the bridge started, with time and user
     History,
 
-    /// Have the bridge follow its file: what differs is changed, no packet is lost
+    /// Apply the bridge's file: change what differs, without losing a packet
     Reload {
         /// Say what differs, and change nothing
         #[arg(long)]
@@ -89,13 +89,14 @@ enum Request {
 /// A queue for a direction.
 #[derive(Args)]
 struct QueueArgs {
-    /// Read the queue as tc does: the last of several words counts, and numbers may lack units
+    /// Parse the queue as tc does: the last of several alternatives counts, and numbers may lack
+    /// units
     #[arg(long)]
     tc: bool,
 
     side: Way,
 
-    /// The queue, in tc's notation
+    /// The queue, in tc's syntax
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     spec: Vec<String>,
 }

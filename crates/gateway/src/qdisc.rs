@@ -24,14 +24,14 @@ pub struct QdiscArgs {
 /// The commands about queues of the kernel module.
 #[derive(Subcommand)]
 pub enum QdiscCommand {
-    /// Give an interface a queue of the kernel module
+    /// Set a queue of the kernel module on an interface
     Add(QueueArgs),
-    /// Change such a queue; the packets that it holds stay
+    /// Change such a queue; its packets are kept
     Change(QueueArgs),
     /// Remove such a queue; the interface gets the kernel's default
     #[command(visible_alias = "delete")]
     Del(PlaceArgs),
-    /// Print such queues with what they have counted, as `tc -s qdisc` does
+    /// Print such queues with their statistics, as `tc -s qdisc` does
     Show {
         /// The interface [default: all]
         #[arg(value_name = "DEV")]
@@ -48,7 +48,7 @@ pub struct PlaceArgs {
     /// The interface
     #[arg(value_name = "DEV")]
     device: String,
-    /// The class that has the queue, as tc names it (`1:10`)
+    /// The class that gets the queue, in tc's notation (`1:10`)
     #[arg(long, value_name = "CLASS", default_value = "root")]
     parent: Parent,
 }
@@ -58,7 +58,7 @@ pub struct PlaceArgs {
 pub struct QueueArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// The queue discipline with its options, in tc's words
+    /// The queue discipline with its options, in tc's syntax
     #[arg(
         required = true,
         value_name = "DISCIPLINE",

@@ -31,7 +31,7 @@ use view::{Asked, View};
 /// How often the bridge is asked.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Watch a running bridge: rates, delays, drops, marks and the first flows, ten times a second
+/// Watch a running bridge: rates, delays, drops, marks and the top flows, ten times a second
 ///
 /// The bridge listens where its `--control` says, the service's at the default. Its flows are
 /// counted while somebody watches. Keys: q ends, p pauses, d chooses directions, s what flows are
@@ -46,15 +46,15 @@ pub struct TopArgs {
     #[arg(long, value_name = "PATH", default_value = CONTROL)]
     socket: PathBuf,
 
-    /// The pair of interfaces that is meant, of a bridge with several [default: all]
+    /// Which pair of interfaces, for a bridge with several [default: all]
     #[arg(long, value_name = "NAME")]
     pair: Option<String>,
 
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
 
-    /// Flows of each direction that are shown and recorded, the first by what they are sorted by
+    /// Number of flows of each direction to show and record
     #[arg(long, value_name = "N", default_value_t = 20,
           value_parser = clap::value_parser!(u64).range(1..=100))]
     flows: u64,

@@ -103,7 +103,7 @@ fn captures_go_to_regular_files_alone() {
         )
         .expect("written");
         let said = ctl(dir, "reload");
-        assert!(said.contains("no regular file"), "{name}: {said}");
+        assert!(said.contains("not a regular file"), "{name}: {said}");
         assert!(ctl(dir, "stats").contains("fail open: off"), "{name}");
     }
     assert!(!dir.join("elsewhere").exists());

@@ -349,7 +349,7 @@ fn mistakes_are_named_with_their_place() {
         ("0 close 3", "own.pkt:1:3: `close` where a packet"),
         (
             "0 bnd(3) = 0",
-            "own.pkt:1:3: `bnd` is no call: accept, bind,",
+            "own.pkt:1:3: unknown call `bnd`; available: accept, bind,",
         ),
         ("0 close(3)", "own.pkt:1:11: the end where `=` belongs"),
         ("0 `sysctl", "own.pkt:1:4: no ``` ends what begins here"),

@@ -30,7 +30,7 @@ impl Session {
     /// `{"failure": "…"}` that something else cannot be done, and why.
     pub fn answer(&mut self, request: &str) -> Value {
         let answer = serde_json::from_str::<Value>(request)
-            .map_err(|error| failure(&format!("the request is no JSON: {error}")))
+            .map_err(|error| failure(&format!("the request is not JSON: {error}")))
             .and_then(|request| self.handle(&request));
         answer.unwrap_or_else(|refusal| refusal)
     }

@@ -22,7 +22,7 @@ def value(given: Any) -> str:
         return str(given)
     if isinstance(given, float):
         if not math.isfinite(given):
-            raise ValueError(f"{given} is no number that a scenario can hold")
+            raise ValueError(f"{given} is not a number that a scenario can hold")
         return repr(given)
     if isinstance(given, timedelta):
         return f'"{given // timedelta(microseconds=1)}us"'

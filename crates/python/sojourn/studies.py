@@ -47,7 +47,7 @@ class Reproduction:
         """
         if status not in _STATUSES:
             near = difflib.get_close_matches(status, _STATUSES, n=1)
-            known = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(_STATUSES)}"
+            known = f"did you mean `{near[0]}`?" if near else f"available: {', '.join(_STATUSES)}"
             raise IndexError(f"no status `{status}`; {known}")
         return sum(claim["status"] == status for claim in self.claims)
 

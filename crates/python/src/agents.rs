@@ -40,7 +40,7 @@ fn role(word: &str, place: String, limit: u32) -> PyResult<Role> {
         "control" => Ok(Role::Control { flow: place }),
         "probability" => Ok(Role::Signal { link: place, limit }),
         "target" => Ok(Role::Target { link: place }),
-        other => Err(PyValueError::new_err(format!("`{other}` is no role"))),
+        other => Err(PyValueError::new_err(format!("unknown role `{other}`"))),
     }
 }
 

@@ -81,7 +81,7 @@ fn verdict(word: &Bound<'_, PyAny>, packet: Facts) -> PyResult<Verdict> {
         "drop" | "mark" => Ok(Verdict::Drop),
         "pass" => Ok(Verdict::Pass),
         other => {
-            let message = format!("`{other}` is no verdict: PASS, MARK or DROP");
+            let message = format!("`{other}` is not a verdict: use PASS, MARK or DROP");
             Err(pyo3::exceptions::PyValueError::new_err(message))
         }
     }

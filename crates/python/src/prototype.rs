@@ -190,7 +190,7 @@ fn takes_control(flows: &[Flow], name: &str) -> Result<(), String> {
         Some(Flow {
             transport: Transport::Udp,
             ..
-        }) => Err(format!("flow `{name}` is no TCP connection")),
+        }) => Err(format!("flow `{name}` is not a TCP connection")),
         Some(_) => Err(format!(
             "flow `{name}` has one of ns-2's senders (`tcp.agent`), which ask no congestion control"
         )),

@@ -126,9 +126,9 @@ class Unclear(sojourn.Aqm):
 def test_what_it_raises_ends_the_run(home: sojourn.Scenario) -> None:
     with pytest.raises(LookupError, match="as asked"):
         sojourn.run(home, queues={"down": Wrong}, duration="100000s")
-    with pytest.raises(ValueError, match="`perhaps` is no verdict"):
+    with pytest.raises(ValueError, match="`perhaps` is not a verdict"):
         sojourn.run(home, queues={"down": Unclear}, seeds=2)
     with pytest.raises(ValueError, match="invalid literal"):
         sojourn.run(home, queues={"down": lambda: int("one")})
-    with pytest.raises(sojourn.RunError, match="no link is named `side`; known here: up, down"):
+    with pytest.raises(sojourn.RunError, match="no link is named `side`; available: up, down"):
         sojourn.run(home, queues={"side": Small})

@@ -181,9 +181,9 @@ def test_a_class_is_a_value_of_an_axis(home: sojourn.Scenario) -> None:
 
 
 def test_only_flows_that_ask_one_have_one(home: sojourn.Scenario) -> None:
-    with pytest.raises(sojourn.RunError, match="no flow is named `upload`; known here: download, probe"):
+    with pytest.raises(sojourn.RunError, match="no flow is named `upload`; available: download, probe"):
         sojourn.run(home, controls={"upload": Reno})
-    with pytest.raises(sojourn.RunError, match="flow `probe` is no TCP connection"):
+    with pytest.raises(sojourn.RunError, match="flow `probe` is not a TCP connection"):
         sojourn.run(home, controls={"probe": Reno})
     with pytest.raises(ValueError, match="for the simulator"):
         sojourn.run(home, controls={"download": Reno}, world="kernel")

@@ -10,6 +10,13 @@ use std::path::{Path, PathBuf};
 /// Why a report could not be written, read or merged. The system's reason is the `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
+    /// A folder without results.
+    #[error(
+        "{} is not a folder with results: it has no summary.json, which `--out` of `run` and \
+         `reproduce` writes",
+        .0.display()
+    )]
+    NoResults(PathBuf),
     /// The file system refused.
     #[error("cannot {what} {}", path.display())]
     Io {

@@ -10,7 +10,7 @@ use crate::summary;
 use crate::table::Table;
 use serde_json::de::IoRead;
 use sojourn_world::{RunResult, ScenarioInfo};
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,6 +75,12 @@ impl Folder {
 /// Reads a folder's summary.
 fn summary_of(dir: &Path) -> Result<summary::Summary, ReportError> {
     let path = dir.join(SUMMARY);
-    let file = BufReader::new(open(&path)?);
+    let file = open(&path).map_err(|error| match error {
+        ReportError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            ReportError::NoResults(dir.to_owned())
+        }
+        other => other,
+    })?;
+    let file = BufReader::new(file);
     summary::read(IoRead::new(file)).map_err(|reason| ReportError::damaged(&path, reason))
 }

@@ -305,7 +305,7 @@ fn damaged_files_are_refused_by_name_and_reason() {
         (
             "\"world\": \"sim\"",
             "\"world\": \"the moon\"",
-            "world` is `the moon`, which is no world's name",
+            "world` is `the moon`, which is not a world",
         ),
         ("\"goodput_bps\": ", "\"goodput_bps\": 7", "another run"),
         (

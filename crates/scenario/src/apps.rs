@@ -83,7 +83,7 @@ macro_rules! apps {
                         return $Table::read(rest, path, problems).map(Self::$Model);
                     }
                 )+
-                let message = format!("`{kind}` is no traffic model");
+                let message = format!("unknown traffic model `{kind}`");
                 let help = suggestion(kind, Self::KINDS);
                 problems.refuse(Problem::new(rest.at, path, message).help(help))
             }

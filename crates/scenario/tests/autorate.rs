@@ -102,7 +102,7 @@ fn what_is_wrong_names_its_place_and_what_would_be_right() {
         (
             "max = \"40mbit\"",
             "max = \"40mbit\", beyond = \"left\"",
-            "`left` is not known here",
+            "unknown value `left`",
         ),
         ("min = \"5mbit\", ", "", "missing key `min`"),
         (

@@ -222,7 +222,7 @@ fn other_files_and_words_are_known_by_what_they_are() {
     assert!(refused(bridge, &[]).contains("this is the file of a bridge"));
     assert_eq!(
         refused(GOOD, &["tcp.cc=bbr2"]),
-        "tcp.cc: `bbr2` is not known here | version 2 became version 3, which is `bbr3`; version \
+        "tcp.cc: unknown value `bbr2` | version 2 became version 3, which is `bbr3`; version \
          1 is `bbr`"
     );
     assert!(

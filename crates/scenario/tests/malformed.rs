@@ -177,7 +177,7 @@ const CASES: &[Case] = &[
     (
         "app = \"bulk\"",
         "app = \"bluk\"",
-        &["test.toml:15:7: flow.upload.app: `bluk` is no traffic model | did you mean `bulk`?"],
+        &["test.toml:15:7: flow.upload.app: unknown traffic model `bluk` | did you mean `bulk`?"],
     ),
     (
         "app = \"bulk\"",
@@ -208,10 +208,8 @@ const CASES: &[Case] = &[
     (
         "app = \"bulk\"",
         "app = \"bulk\"\ntcp = { cc = \"vgas\" }",
-        &[
-            "test.toml:16:14: flow.upload.tcp.cc: `vgas` is not known here \
-           | did you mean `vegas`?",
-        ],
+        &["test.toml:16:14: flow.upload.tcp.cc: unknown value `vgas` \
+           | did you mean `vegas`?"],
     ),
     (
         "app = \"bulk\"",

@@ -38,11 +38,7 @@ const MISTAKES: [(&str, &str, &str); 22] = [
         "\"40m\"",
         "radio.chain.spacing: no station is ever within 30 m of `n0`",
     ),
-    (
-        "ns2-802.11b",
-        "ns2",
-        "radio.profile: `ns2` is not known here",
-    ),
+    ("ns2-802.11b", "ns2", "radio.profile: unknown value `ns2`"),
     (
         "routing = \"aodv-ns2\"",
         "data_rate = \"7mbit\"",

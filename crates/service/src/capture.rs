@@ -142,7 +142,7 @@ impl Recording {
             ),
         };
         if !is_regular {
-            let what = "it is no regular file (a pipe, a device or a symbolic link)";
+            let what = "it is not a regular file (a pipe, a device or a symbolic link)";
             return Err(io::Error::other(what));
         }
         Ok(Self {

@@ -70,7 +70,7 @@ pub struct ControlError {
 /// What stands at a path.
 #[derive(Debug, thiserror::Error)]
 enum Taken {
-    #[error("there is a file that is no socket; it stays as it is")]
+    #[error("the file there is not a socket; it was not changed")]
     NotASocket,
     #[error("another process listens there")]
     Busy,

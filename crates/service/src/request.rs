@@ -155,7 +155,7 @@ pub(crate) enum Wrong {
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
     DryRun,
     #[error(
-        "`{0}` is no place of a bridge; there are {places}",
+        "unknown place `{0}`; available: {places}",
         places = CapturePlace::WORDS.join(", ")
     )]
     Place(String),
@@ -476,7 +476,7 @@ mod tests {
             ),
             (
                 r#"{"command":"capture","places":["in"]}"#,
-                "`in` is no place of a bridge; there are left, right, up:in, up, down:in, down",
+                "unknown place `in`; available: left, right, up:in, up, down:in, down",
             ),
             (
                 r#"{"command":"capture","snap_len":257}"#,

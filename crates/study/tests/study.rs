@@ -250,7 +250,7 @@ fn a_live_scenario_must_fit() {
         "{error}"
     );
     assert!(
-        error.contains("known here: codel, pfifo limit 100"),
+        error.contains("available: codel, pfifo limit 100"),
         "{error}"
     );
     let error = both(claim, &live(r#"["codel"]"#)).expect_err("no claim is about it");

@@ -389,7 +389,7 @@ pub fn suggestion(word: &str, candidates: &[&str]) -> String {
     match nearest(word, candidates.iter().copied()) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None if candidates.is_empty() => "there is none to choose from".into(),
-        None => format!("known here: {}", candidates.join(", ")),
+        None => format!("available: {}", candidates.join(", ")),
     }
 }
 

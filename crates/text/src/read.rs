@@ -295,7 +295,7 @@ macro_rules! words {
                 match word.as_str() {
                     $($word => Some(Self::$variant),)*
                     _ => {
-                        let message = format!("`{word}` is not known here");
+                        let message = format!("unknown value `{word}`");
                         let help = $crate::problem::from_elsewhere(word, &[$($word),*]);
                         let problem = $crate::problem::Problem::new(node.at, path, message);
                         problems.refuse(problem.help(help))

@@ -8,7 +8,7 @@ const MOST_LINES: usize = 10_000_000;
 /// What is wrong with a trace, with the number of the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// A line is no number.
+    /// A line is not a number.
     #[error("{0}: `{1:.20}` is not a time in whole milliseconds")]
     NotATime(usize, String),
     /// A line holds several numbers.

@@ -19,10 +19,10 @@ pub enum FailOpenError {
     #[error("this kernel has no {0}")]
     Kernel(&'static str),
     /// It takes rights to find out.
-    #[error("it takes root, or CAP_NET_ADMIN and CAP_BPF, to attach BPF programs")]
+    #[error("it needs root, or CAP_NET_ADMIN and CAP_BPF, to attach BPF programs")]
     Unknown,
     /// The interfaces are ports of something else.
-    #[error("both interfaces belong to `{0}`, which is no bridge")]
+    #[error("both interfaces belong to `{0}`, which is not a bridge")]
     OtherMaster(String),
     /// One interface is a port of a bridge to which the other one does not belong.
     #[error("`{0}` and `{1}` do not belong to the same bridge, but one of them belongs to some")]

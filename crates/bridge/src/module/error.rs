@@ -43,7 +43,7 @@ pub enum ModuleError {
     )]
     NoModule,
     /// We may not do that.
-    #[error("to change a qdisc of {place} is not permitted; it takes CAP_NET_ADMIN (run as root)")]
+    #[error("changing a qdisc of {place} is not permitted; it needs CAP_NET_ADMIN (run as root)")]
     NotPermitted {
         /// Interface and place.
         place: String,

@@ -74,7 +74,7 @@ impl Given {
             };
             let is_fit = (LEAST as f64..=MOST as f64).contains(&bps);
             is_fit.then_some(bps).ok_or_else(|| {
-                format!("`{text}` is no rate of a line: it must be 100 kbit/s to 10 Gbit/s")
+                format!("`{text}` is not a possible rate: it must be 100 kbit/s to 10 Gbit/s")
             })
         };
         let (down, up) = (rate(down)?, rate(up)?);
@@ -261,10 +261,10 @@ mod tests {
         for (text, part) in [
             ("50", "is one rate"),
             ("50/x", "`x` is not a rate"),
-            ("0/10", "`0` is no rate of a line"),
-            ("50/-3", "`-3` is no rate of a line"),
-            ("50/20gbit", "`20gbit` is no rate of a line"),
-            ("nan/10", "`nan` is no rate of a line"),
+            ("0/10", "`0` is not a possible rate"),
+            ("50/-3", "`-3` is not a possible rate"),
+            ("50/20gbit", "`20gbit` is not a possible rate"),
+            ("nan/10", "`nan` is not a possible rate"),
         ] {
             let said = Given::parse(text).unwrap_err();
             assert!(said.contains(part), "{text}: {said}");

@@ -44,7 +44,7 @@ pub(super) struct PairArgs {
     #[arg(required_unless_present_any = ["restore", "config"])]
     pub(super) right: Option<String>,
 
-    /// Queue from left to right, in tc's notation; each may have `split-gso` or `no-split-gso`
+    /// Queue from left to right, in tc's syntax; each may have `split-gso` or `no-split-gso`
     #[arg(long, value_name = "SPEC", default_value = "pfifo")]
     pub(super) up: String,
 
@@ -52,8 +52,8 @@ pub(super) struct PairArgs {
     #[arg(long, value_name = "SPEC", default_value = "pfifo")]
     pub(super) down: String,
 
-    /// Read both queues as tc does, so that a line of SQM's log is one: the last of several words
-    /// counts, numbers may lack units; what they are taken for is printed
+    /// Parse both queues as tc does, so that a line of SQM's log can be pasted: the last of several
+    /// alternatives counts, and numbers may lack units; prints how it was understood
     #[arg(long)]
     tc: bool,
 
@@ -106,13 +106,12 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) no_fail_open: bool,
 
-    /// Let the kernel bridge take over when this process stands still for so long; 0: never
+    /// Let the kernel bridge take over when this process has stalled for this long; 0: never
     /// [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(super) watchdog: Option<Span>,
 
-    /// Drop what is held and what waits when this process has stood still for longer
-    /// [default: 500ms]
+    /// Drop all queued frames when this process has stalled for longer than this [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub(super) stale: Option<Span>,
 
@@ -124,13 +123,12 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) keep_offloads: bool,
 
-    /// Most memory that the frames of one direction may hold, in queues and on the way
-    /// [default: 144mb]
+    /// Memory limit for the frames of one direction, queued and in flight [default: 144mb]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) memory: Option<u64>,
 
-    /// Cut super-packets before queues without a word of their own [default: behind a rate of up
-    /// to 1 Gbit/s, a trace or tbf]
+    /// Cut super-packets before queues that do not say otherwise [default: behind a rate of up to 1
+    /// Gbit/s, a trace or tbf]
     #[arg(long, conflicts_with = "no_split_gso")]
     pub(super) split_gso: bool,
 
@@ -138,7 +136,7 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) no_split_gso: bool,
 
-    /// Forwarding threads, over which flows are spread; all share the rate of `cake`
+    /// Number of forwarding threads, which divide the flows and share the rate of `cake`
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS)))]
     pub(super) workers: u32,
@@ -147,17 +145,17 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) busy_poll: bool,
 
-    /// What brings frames in and out: AF_PACKET, AF_XDP (experimental; AF_PACKET where it is
-    /// refused), or AF_XDP where the drivers have zero-copy and else AF_PACKET
+    /// Sockets that receive and send frames: AF_PACKET, AF_XDP (experimental; AF_PACKET where it is
+    /// refused), or AF_XDP if the drivers have zero-copy, otherwise AF_PACKET
     #[arg(long, value_enum, default_value = "packet")]
     pub(super) port: Port,
 
-    /// Hand frames to the driver past the interface's own qdisc; AF_XDP always does
+    /// Send frames past the interface's own qdisc; AF_XDP always does
     #[arg(long)]
     pub(super) qdisc_bypass: bool,
 
-    /// Listen for requests at this Unix socket, which its owner alone may open; `sojourn ctl` and
-    /// `top` look at /run/sojourn/control unless told otherwise
+    /// Listen for requests at this Unix socket, which only its owner may open; `sojourn ctl` and
+    /// `top` use /run/sojourn/control by default
     #[arg(long, value_name = "PATH")]
     pub(super) control: Option<PathBuf>,
 
@@ -165,20 +163,20 @@ pub(super) struct PairArgs {
     #[arg(long, value_name = "GROUP", requires = "control", value_parser = group)]
     pub(super) control_group: Option<u32>,
 
-    /// Show metrics to Prometheus at this address, as http://ADDRESS/metrics
+    /// Serve metrics for Prometheus at http://ADDRESS/metrics
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
 
-    /// Show people a page of what the pair does too, as http://ADDRESS/
+    /// Also serve a status page at http://ADDRESS/
     #[arg(long, requires = "metrics")]
     status_page: bool,
 
-    /// Seed of the queues', losses' and jitter's dice and of the hash of flows [default: random, so
-    /// that nobody knows which flows share a queue]
+    /// Seed of all random decisions and of the flow hash [default: random, so that nobody can know
+    /// which flows share a queue]
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
 
-    /// Capture what the hosts beyond both ports send and get, with the ports as two interfaces
+    /// Capture what the hosts beyond both ports send and receive, with the ports as two interfaces
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
 

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 
 /// Capture frames of a running bridge, as pcapng on standard output or to a file
 ///
-/// Ends with Ctrl-C, or when as much has come as was asked for. The bridge never waits: what a slow
-/// reader keeps out is counted in the capture, and in `history`.
+/// Ctrl-C, --packets or --duration end it. The bridge never waits: frames lost to a slow reader are
+/// counted in the capture and in `history`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn ctl capture | tshark -r -
@@ -31,8 +31,8 @@ pub(super) struct CaptureArgs {
     #[arg(long, short, value_name = "FILE")]
     write: Option<PathBuf>,
 
-    /// Where: what the hosts beyond the left and the right port send and get, what is offered to
-    /// the queue up or down, and what leaves it
+    /// Where to capture: what the hosts beyond the left and right port send and receive (left,
+    /// right), frames offered to a queue (up:in, down:in), and frames that leave it (up, down)
     #[arg(
         long,
         value_name = "PLACE",
@@ -47,11 +47,11 @@ pub(super) struct CaptureArgs {
           value_parser = clap::value_parser!(u32).range(1..=256))]
     snap_len: u32,
 
-    /// End after so many frames
+    /// Stop after this many frames
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
 
-    /// End after so long
+    /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     duration: Option<Span>,
 }

@@ -17,14 +17,14 @@ const COUNTS: Duration = Duration::from_secs(1);
 /// Questions until rates are known: another's may have come in between.
 const ASKED: u32 = 4;
 
-/// Print what the circuits and sites of a pair with `subscribers` may send, and have sent, lost and
-/// waited
+/// Print the limits, rates, losses and delays of the circuits and sites of a pair with
+/// `subscribers`
 ///
-/// The last row is what matches no circuit; below stand its first addresses, and circuits that no
-/// packet can be told by, with the reason.
+/// The last row has the frames that match no circuit. Below it are their top addresses, and
+/// circuits that no packet can match, with the reason.
 ///
-/// A row for each direction. Counts are since the bridge's start; `delay` is a moving mean of what
-/// the last packets have waited, `round trip` one of what TCP's timestamps tell: up to the hosts
+/// There is a row for each direction. Counts are since the bridge's start. `delay` is a moving mean
+/// over the last packets. `round trip` is a moving mean from TCP's timestamps: up to the hosts
 /// beyond the right interface, down to the subscriber.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -33,21 +33,21 @@ const ASKED: u32 = 4;
   sojourn ctl circuits 1138
   sojourn ctl --json circuits | jq '.circuits[].up.sent_bytes'")]
 pub(super) struct CircuitsArgs {
-    /// Those of these names alone [default: all]
+    /// Only these circuits and sites [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
-    /// What circuits are ordered by, in both directions together and the most first; sites are then
-    /// left out unless they are named
+    /// Sort circuits by this, over both directions, highest first; sites are then left out unless
+    /// they are named
     #[arg(long, value_enum, default_value = "file")]
     order: Order,
 
-    /// At most so many
+    /// Show at most this many
     #[arg(long, value_name = "N")]
     count: Option<usize>,
 
-    /// Of each site the three circuits, or so many as `--count` says, that send and get most in
-    /// this second, with their rates and round trips
+    /// Show the three circuits of each site (or `--count`) with the highest rates in this second,
+    /// with their round trips
     #[arg(long, conflicts_with_all = ["names", "order"])]
     talkers: bool,
 }

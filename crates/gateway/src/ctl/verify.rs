@@ -19,10 +19,9 @@ const EVERY: Duration = Duration::from_millis(50);
 
 /// Say whether the shaper is in force and where the queue is
 ///
-/// Looks at the bridge for some seconds, which should have as much load as the line carries. Says
-/// of each direction what is sent of the rate set, whether packets wait here, and what goes past
-/// the queue or matches no circuit. Status 1 when something contradicts that the shaper is in
-/// force.
+/// Samples the bridge for some seconds; run it while the line is fully loaded. For each direction
+/// it prints how much of the set rate is sent, whether packets wait here, and what bypasses the
+/// queue or matches no circuit. The exit status is 1 if the shaper is not in force.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn ctl verify

@@ -76,7 +76,7 @@ fn padded(text: &str, width: usize) -> String {
     format!("{:<width$}", cut(text, width))
 }
 
-/// At most so many characters.
+/// Show at most this many characters.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -85,7 +85,7 @@ impl Guests {
             .env(SERVER, server.to_string())
             .spawn()
             .map_err(|error| {
-                let advice = "it takes setpriv and unshare of util-linux";
+                let advice = "it needs setpriv and unshare of util-linux";
                 io::Error::new(
                     error.kind(),
                     format!("cannot run {command:?}: {error}; {advice}"),

@@ -48,7 +48,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Call, Problem> {
     }
     if !CALLS.contains(&name.as_str()) {
         return Err(Problem {
-            what: format!("`{name}` is no call: {}", CALLS.join(", ")),
+            what: format!("unknown call `{name}`; available: {}", CALLS.join(", ")),
             ..problem
         });
     }

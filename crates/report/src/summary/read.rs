@@ -246,7 +246,7 @@ impl From<Cell> for RunResult {
 
 fn world<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorldName, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let wrong = || D::Error::custom(format_args!("is `{name}`, which is no world's name"));
+    let wrong = || D::Error::custom(format_args!("is `{name}`, which is not a world"));
     WorldName::parse(&name).ok_or_else(wrong)
 }
 

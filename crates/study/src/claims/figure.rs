@@ -50,7 +50,7 @@ impl Taken {
             // Of two that are as near the shorter one: `p57` is rather `p5` than `p50`.
             known.sort_unstable();
             let help = suggestion(name, &known);
-            (format!("`{name}` is no statistic"), help)
+            (format!("unknown statistic `{name}`"), help)
         })
     }
 
@@ -137,7 +137,7 @@ fn of_run(name: &str, numbers: &[f64]) -> Result<Figure, (String, String)> {
     if let Some(wanted) = name.strip_prefix("link.qdisc.") {
         let found = queue::NAMES.into_iter().find(|known| *known == wanted);
         return found.map(Figure::Queue).ok_or_else(|| {
-            let message = format!("`{wanted}` is no count of a queue");
+            let message = format!("unknown count of a queue `{wanted}`");
             (message, suggestion(wanted, &queue::NAMES))
         });
     }
@@ -156,7 +156,7 @@ fn of_run(name: &str, numbers: &[f64]) -> Result<Figure, (String, String)> {
     let known: Vec<String> = all().map(|(name, ..)| name).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let help = suggestion(name, &known);
-    Err((format!("`{name}` is no figure"), help))
+    Err((format!("unknown figure `{name}`"), help))
 }
 
 /// How the values of several flows become one.

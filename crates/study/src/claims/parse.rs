@@ -496,7 +496,7 @@ impl Parser<'_> {
     }
 
     fn take(word: &str, span: Range<usize>) -> Parsed<Take> {
-        let message = || format!("`{word}` is no way to make one value of several flows");
+        let message = || format!("`{word}` is not a way to combine several flows into one value");
         let found = among(span, word, &Take::ALL.map(|(name, _)| name), message)?;
         Ok(Take::ALL[found].1)
     }

@@ -406,19 +406,19 @@ fn complaints_say_where_and_what_would_be_right() {
         (
             "dela[codel] < 1",
             0..4,
-            "`dela` is no figure",
+            "unknown figure `dela`",
             "did you mean `delay`?",
         ),
         (
             "link.utilization[codel] < 1",
             0..16,
-            "`link.utilization` is no figure",
+            "unknown figure `link.utilization`",
             "did you mean `link.utilisation`?",
         ),
         (
             "link.sojourn_ms.p57 < 1",
             0..19,
-            "`p57` is no statistic",
+            "unknown statistic `p57`",
             "did you mean `p5`?",
         ),
         (
@@ -437,7 +437,7 @@ fn complaints_say_where_and_what_would_be_right() {
             "for m: delay < 1",
             4..5,
             "no axis is named `m`",
-            "known here: aqm, n",
+            "available: aqm, n",
         ),
         (
             "for n in end: delay < 1",
@@ -503,14 +503,14 @@ fn numbers_behind_a_figure_must_fit_it() {
         (
             "link.series.targe.mean(1, 2) < 1",
             0..22,
-            "`targe` is no series",
+            "unknown series `targe`",
             "did you mean `target`?",
         ),
         (
             "flow.series.target.mean(1, 2) < 1",
             0..23,
-            "`target` is no series",
-            "known here: delay, goodput, throughput, rtt",
+            "unknown series `target`",
+            "available: delay, goodput, throughput, rtt",
         ),
         (
             "link.series.target.meen(1, 2) < 1",

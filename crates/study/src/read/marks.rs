@@ -87,7 +87,7 @@ impl Reader {
         let check = self.understood(read, within, path)?;
         self.finds_cells(&check, within, path, setting);
         if !check.has_number() {
-            let message = format!("`{}` has no number, so it is no bound", within.text);
+            let message = format!("`{}` has no number, so it is not a bound", within.text);
             let help = "for example `for n: delay in 5 .. 9`".to_owned();
             return self.refuse(within.at, path, message, Some(help));
         }
@@ -101,7 +101,7 @@ impl Reader {
         if begins && written.text.ends_with('.') && written.text.contains(' ') {
             return Some(written.text);
         }
-        let message = "is no sentence with a full stop".to_owned();
+        let message = "is not a sentence with a full stop".to_owned();
         let help = "a reader who does not know the code should understand it".to_owned();
         self.refuse(written.at, path, message, Some(help))
     }
@@ -132,7 +132,7 @@ impl Reader {
     fn cause(&mut self, word: &Written, path: &str) -> Option<Cause> {
         let words = Cause::WORDS.iter();
         let Some(place) = words.into_iter().position(|known| *known == word.text) else {
-            let message = |word: &str| format!("`{word}` is no verdict of a deviation");
+            let message = |word: &str| format!("unknown verdict of a deviation `{word}`");
             return self.unknown(word, &join(path, "verdict"), message, &Cause::WORDS);
         };
         Some(Cause::ALL[place])

@@ -53,7 +53,7 @@ impl Reader {
         let kind = node.text_at("kind").unwrap_or_default();
         let Some(known) = Kind::of(CHARTS, Some(kind)) else {
             let written = Fields::of(node, path)?.field("kind", &mut self.problems)?;
-            let message = |text: &str| format!("`{text}` is no kind of chart");
+            let message = |text: &str| format!("unknown kind of chart `{text}`");
             let path = sojourn_scenario::read::join(path, "kind");
             return self.unknown(&written, &path, message, &Kind::words(CHARTS));
         };
@@ -137,7 +137,7 @@ impl Reader {
             return Some(Log::default());
         };
         if !["x", "y", "xy"].contains(&text.as_str()) {
-            let message = format!("`{text}` is no axis of a chart");
+            let message = format!("unknown axis of a chart `{text}`");
             let help = "`x`, `y` or `xy`".to_owned();
             return self.refuse(at, &fields.path("log"), message, Some(help));
         }

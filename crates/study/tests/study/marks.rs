@@ -19,12 +19,12 @@ fn mistakes_in_marks_have_a_line() {
         (
             "{ verdict = \"open\", why = \"so\", within = \"1 < 2\" }",
             "claim.X1.check.deviation.why",
-            "is no sentence with a full stop",
+            "is not a sentence with a full stop",
         ),
         (
             "{ verdict = \"open\", why = \"It is so.\", within = \"link.utilisation[fifo] < link.utilisation[codel]\" }",
             "claim.X1.check.deviation.within",
-            "has no number, so it is no bound",
+            "has no number, so it is not a bound",
         ),
         (
             "{ verdict = \"open\", world = \"life\", why = \"It is so.\", within = \"1 < 2\" }",
@@ -49,7 +49,7 @@ fn mistakes_in_marks_have_a_line() {
         (
             "{ verdict = \"open\", why = \"It is so.\", within = \"1 < 2\", reference = \"it\" }",
             "claim.X1.check.deviation.reference",
-            "is no sentence with a full stop",
+            "is not a sentence with a full stop",
         ),
     ] {
         let text = study(&format!(

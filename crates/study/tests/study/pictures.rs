@@ -14,11 +14,11 @@ fn mistakes_in_pictures_have_a_line() {
     for (more, message) in [
         (
             chart("kind = \"bar\""),
-            "chart[1].kind: `bar` is no kind of chart",
+            "chart[1].kind: unknown kind of chart `bar`",
         ),
         (
             chart("kind = \"bars\"\nx = \"aqm\"\ny = \"link.utilisation\"\nlog = \"z\""),
-            "`z` is no axis of a chart",
+            "unknown axis of a chart `z`",
         ),
         (
             chart("kind = \"bars\"\nx = \"aqm\"\ny = \"link.utilisation\"\nseries = \"s\""),
@@ -26,7 +26,7 @@ fn mistakes_in_pictures_have_a_line() {
         ),
         (
             chart("kind = \"box\"\nx = \"aqm\"\nof = \"link.sojorn_ms\""),
-            "no figure",
+            "unknown figure",
         ),
         (
             chart("kind = \"scatter\"\nx = \"link.utilisation\"\ny = \"link.utilisation\""),

@@ -38,7 +38,7 @@ impl Reading {
         let (metric, word) = name.split_once('.').unwrap_or((name, ""));
         let Some(figure) = figure::series(kind).find(|known| known.key == metric) else {
             let names: Vec<&str> = figure::series(kind).map(|known| known.key).collect();
-            let message = format!("`{metric}` is no series");
+            let message = format!("unknown series `{metric}`");
             return Err((message, suggestion(metric, &names)));
         };
         let (statistic, from, to) = match (word, numbers) {
