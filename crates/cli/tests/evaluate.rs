@@ -56,6 +56,55 @@ fn a_control_is_measured_beside_what_is_in_use() {
     assert!((0.6..1.7).contains(&ratio), "{ratio}");
 }
 
+/// Bounds that no sender and no queue can pass.
+#[test]
+fn measures_stay_within_what_the_line_allows() {
+    let dir = tempfile::tempdir().unwrap();
+    let cases = ["policer", "limited", "startup", "tenfold"];
+    let mut words = vec!["--cc", "cubic", "--seeds", "2"];
+    words.extend(cases.iter().flat_map(|case| ["--case", case]));
+    let card = card(&words, dir.path());
+    let cells = card["cells"].as_array().expect("a list");
+    let of = |case: &str| cells.iter().find(|cell| cell["case"] == case).expect(case);
+    let goodput = "goodput of the control";
+    // A bucket of 10 Mbit/s, of which frames of 1514 bytes carry 1448; 60 kB are there at first,
+    // before the warm-up's end.
+    assert!(mean(of("policer"), goodput) <= 10.0 * 1448.0 / 1514.0);
+    // Without losses: what the application gives, 1000 bytes every 4 ms.
+    assert!((mean(of("limited"), goodput) - 2.0).abs() < 0.01);
+    // Held for a second, so not before one has passed.
+    assert!(mean(of("startup"), "the line is full after") >= 1.0);
+    assert!(mean(of("tenfold"), "ten times the rate is used after") >= 0.9);
+}
+
+#[test]
+fn one_of_four_flows_is_the_least_that_reduces() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = [
+        "--qdisc",
+        "codel",
+        "--case",
+        "congestion",
+        "--case",
+        "two-way",
+        "--seeds",
+        "2",
+    ];
+    let card = card(&words, dir.path());
+    let cells = card["cells"].as_array().expect("a list");
+    for (cell, flows) in cells.iter().zip([4.0, 16.0, 64.0]) {
+        let together = mean(cell, "flows that reduce together");
+        assert!((100.0 / flows..=100.0).contains(&together), "{cell}");
+    }
+    // The queue stands at both ends: neither way waits as in a FIFO of a thousand packets.
+    let both_ways = &cells[3];
+    assert!(mean(both_ways, "queue delay, p95") < 100.0, "{both_ways}");
+    assert!(
+        mean(both_ways, "induced RTT of a probe, p95") < 200.0,
+        "{both_ways}"
+    );
+}
+
 #[test]
 fn the_folder_has_card_and_pages() {
     let dir = tempfile::tempdir().unwrap();
