@@ -66,6 +66,7 @@ fn what_is_wrong_is_said() {
         "{text}"
     );
     assert!(refused(&["--decide", "6"]).contains("--out"));
+    assert!(refused(&["--budget", "6"]).contains("--decide"));
     let dir = tempfile::tempdir().expect("a folder can be made");
     let file = dir.path().join("record.csv");
     std::fs::write(&file, "a,b\n1,2\n").expect("it can be written");
