@@ -48,7 +48,7 @@ pub(crate) struct CardData {
 /// A mean over the seeds, and half the width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mean {
-    pub(crate) mean: f64,
+    pub(crate) value: f64,
     /// None of one run.
     pub(crate) ci95: Option<f64>,
     /// Runs that have a value.
@@ -166,7 +166,7 @@ impl CardData {
         let place = measures.iter().position(named)?;
         let value = &cell[place + 1];
         Some(Mean {
-            mean: value[0].as_f64()?,
+            value: value[0].as_f64()?,
             ci95: value[1].as_f64(),
             runs: value[2].as_u64().unwrap_or(ALL_SEEDS),
         })

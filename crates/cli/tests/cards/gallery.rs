@@ -396,7 +396,7 @@ fn best(column: &Column, cards: &[CardData]) -> Vec<bool> {
     let compared = cards.iter().map(|card| {
         let own = card.measure(case, with, measure)?;
         let ci95 = own.ci95.filter(|_| own.runs == ALL_SEEDS)?;
-        Some((column.better.rank(own.mean), ci95))
+        Some((column.better.rank(own.value), ci95))
     });
     let compared: Vec<_> = compared.collect();
     let first = { compared.iter().flatten() }.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -407,8 +407,8 @@ fn best(column: &Column, cards: &[CardData]) -> Vec<bool> {
 }
 
 /// A value in three digits, with its interval.
-fn shown(Mean { mean, ci95, runs }: Mean) -> String {
-    let mut text = sojourn_report::significant(mean, 3);
+fn shown(Mean { value, ci95, runs }: Mean) -> String {
+    let mut text = sojourn_report::significant(value, 3);
     if let Some(ci95) = ci95.filter(|ci95| *ci95 > 0.0) {
         let _ = write!(text, " ± {}", sojourn_report::significant(ci95, 2));
     }
