@@ -33,8 +33,17 @@ fn news(manager: &UnixDatagram) -> String {
 
 fn told(manager: &UnixDatagram) -> Option<String> {
     let mut buffer = [0; 4096];
-    let len = manager.recv(&mut buffer).ok()?;
-    Some(String::from_utf8_lossy(&buffer[..len]).into_owned())
+    loop {
+        match manager.recv(&mut buffer) {
+            Ok(len) => return Some(String::from_utf8_lossy(&buffer[..len]).into_owned()),
+            // A process that was stopped and goes on is told so (signal(7)).
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+                return None;
+            }
+        }
+    }
 }
 
 /// `sojourn bridge` with the file, told of the manager.
