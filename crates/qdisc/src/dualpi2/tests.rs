@@ -315,13 +315,13 @@ fn both_queues_are_counted_apart() {
         low += u64::from(queue.dual().expect("it has two").served_low);
     }
     let dual = queue.dual().expect("it has two");
-    let counts = |dropped, marked, came_marked| DualCounts {
-        dropped,
-        marked,
-        came_marked,
+    let counts = |of: DualCounts| {
+        assert_eq!(of.backlog, Backlog::default());
+        (of.dequeued.packets, of.dropped, of.marked, of.came_marked)
     };
     assert_eq!(low, 10);
-    assert_eq!((dual.low, dual.classic), (counts(1, 9, 2), counts(1, 0, 0)));
+    assert_eq!(counts(dual.low), (10, 1, 9, 2));
+    assert_eq!(counts(dual.classic), (2, 1, 0, 0));
     assert_eq!((queue.counters.marked.packets, queue.ecn_mark), (9, 10));
     // The coupled probability stops at one.
     queue.probability = u32::MAX / 4 * 3;
