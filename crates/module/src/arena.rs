@@ -112,6 +112,32 @@ impl<'a> Arena<'a> {
         self.push(at, order);
     }
 
+    /// Makes memory larger where it is; tells whether it could. The memory is what [`Arena::take`]
+    /// returned for this size and alignment. From then on it is given back by its new size.
+    ///
+    /// A queue that grows in place leaves the free memory in larger pieces.
+    pub fn extend(&mut self, start: usize, size: usize, align: usize, wanted: usize) -> bool {
+        let (Some(held), Some(order)) = (order_of(size, align), order_of(wanted, align)) else {
+            return false;
+        };
+        let at = (start / SMALLEST) as u32;
+        let upper = |order: usize| at + (1 << order);
+        // All upper halves on the way must be free; the block must be the lower half each time.
+        let is_free = |order: usize| {
+            let block = self.blocks.get(upper(order) as usize);
+            at & (1 << order) == 0 && block.is_some_and(|block| block.order as usize == order)
+        };
+        if order < held || !(held..order).all(is_free) {
+            return false;
+        }
+        for half in held..order {
+            self.remove(upper(half), half);
+        }
+        self.used[held] = self.used[held].saturating_sub(1);
+        self.used[order] += 1;
+        true
+    }
+
     /// Whether there is a free block twice as large as the largest in use, and beside it another
     /// one half as large as that.
     pub fn has_room(&self) -> bool {
@@ -188,7 +214,7 @@ mod tests {
         let mut arena = Arena::new(&mut blocks);
         assert_eq!(arena.free(), 64_000);
         let mut held: Vec<(usize, usize, usize)> = Vec::new();
-        let mut refused = 0;
+        let (mut refused, mut extended) = (0, 0);
         for _ in 0..20_000 {
             if dice.below(100) < 55 {
                 let (size, align) = (1 + dice.below(3000) as usize, 1 << dice.below(8));
@@ -204,12 +230,25 @@ mod tests {
                     }
                     None => refused += 1,
                 }
+            } else if !held.is_empty() && dice.below(2) == 0 {
+                let number = dice.below(held.len() as u64) as usize;
+                let (start, size, align) = held[number];
+                let wanted = 1 + dice.below(6000) as usize;
+                if arena.extend(start, size, align, wanted) {
+                    held[number].1 = wanted;
+                    for (other, &(s, n, _)) in held.iter().enumerate() {
+                        let is_apart = s + n <= start || start + wanted <= s;
+                        assert!(other == number || is_apart, "{start}+{wanted}, {s}+{n}");
+                    }
+                    extended += usize::from(wanted > size);
+                }
             } else if !held.is_empty() {
                 let (start, size, align) = held.swap_remove(dice.below(held.len() as u64) as usize);
                 arena.give(start, size, align);
             }
         }
         assert!(refused > 100, "the arena was never full: {refused}");
+        assert!(extended > 100, "nothing grew: {extended}");
         for (start, size, align) in held {
             arena.give(start, size, align);
         }
@@ -236,6 +275,44 @@ mod tests {
         assert!(!arena.has_room(), "nothing is twice as large");
         arena.give(first, 1024, 8);
         assert!(!arena.has_room());
+    }
+
+    #[test]
+    fn memory_grows_where_it_is_if_what_is_behind_it_is_free() {
+        let mut blocks = vec![Block::TAKEN; 64];
+        let mut arena = Arena::new(&mut blocks);
+        assert_eq!(arena.take(64, 8), Some(0));
+        let second = arena.take(64, 8).unwrap();
+        assert!(!arena.extend(second, 64, 8, 128), "an upper half");
+        let third = arena.take(128, 8).unwrap();
+        assert!(arena.extend(third, 128, 8, 100), "its block is as large");
+        assert!(
+            !arena.extend(third, 128, 8, 64),
+            "less needs a smaller block"
+        );
+        let fourth = arena.take(256, 8).unwrap();
+        assert!(!arena.extend(third, 128, 8, 256), "an upper half");
+        arena.give(fourth, 256, 8);
+        let fourth = arena.take(512, 8).unwrap();
+        assert!(!arena.extend(fourth, 512, 8, 1024), "an upper half again");
+        let fifth = arena.take(1024, 8).unwrap();
+        let sixth = arena.take(1024, 8).unwrap();
+        let seventh = arena.take(1024, 8).unwrap_or(4096);
+        assert_eq!((fifth, sixth, seventh), (1024, 2048, 3072));
+        assert!(
+            !arena.extend(sixth, 1024, 8, 2048),
+            "what is behind it is in use"
+        );
+        arena.give(seventh, 1024, 8);
+        assert!(!arena.extend(sixth, 1024, 8, 4096), "beyond the arena");
+        assert!(arena.extend(sixth, 1024, 8, 2048));
+        assert_eq!(arena.free(), 4096 - 64 - 64 - 128 - 512 - 1024 - 2048);
+        for (start, size) in [(0, 64), (second, 64), (third, 128), (fourth, 512)] {
+            arena.give(start, size, 8);
+        }
+        arena.give(fifth, 1024, 8);
+        arena.give(sixth, 2048, 8);
+        assert_eq!(arena.take(4096, 8), Some(0));
     }
 
     #[test]

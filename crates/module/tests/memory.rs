@@ -44,6 +44,24 @@ unsafe impl GlobalAlloc for Named {
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(at, layout) }
     }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let (start, bytes) = PLACE.get();
+        let offset = (at as usize).wrapping_sub(start);
+        // SAFETY: as in `alloc`; the caller's promise for the rest.
+        unsafe {
+            if offset < bytes && (*ARENA.get()).extend(offset, layout.size(), layout.align(), size)
+            {
+                return at;
+            }
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                ptr::copy_nonoverlapping(at, new, size.min(layout.size()));
+                self.dealloc(at, layout);
+            }
+            new
+        }
+    }
 }
 
 #[global_allocator]

@@ -125,6 +125,28 @@ unsafe impl GlobalAlloc for Allocator {
             sojourn_kernel_free(at);
         }
     }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let memory = sojourn_kernel_arena();
+        // SAFETY: as in `alloc`. `at` is from there, and has as much as the layout says.
+        unsafe {
+            if !memory.is_null() {
+                let offset = (at as usize).wrapping_sub((*memory).start as usize);
+                let arena = &mut *ptr::addr_of_mut!((*memory).arena);
+                if offset < (*memory).bytes
+                    && arena.extend(offset, layout.size(), layout.align(), size)
+                {
+                    return at;
+                }
+            }
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                ptr::copy_nonoverlapping(at, new, size.min(layout.size()));
+                self.dealloc(at, layout);
+            }
+            new
+        }
+    }
 }
 
 /// Text in a buffer of the kernel's; what does not fit is cut off.
