@@ -166,7 +166,7 @@ pub enum MatrixError {
         expected: String,
     },
     /// A field cannot be read.
-    #[error("line {line}: {column}: `{found}` is no {expected}")]
+    #[error("line {line}: {column}: `{found}` is not a {expected}")]
     Field {
         /// From 1.
         line: u64,

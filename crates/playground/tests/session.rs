@@ -171,7 +171,7 @@ fn what_cannot_be_done_is_said() {
     assert!(
         said["failure"]
             .as_str()
-            .is_some_and(|s| s.contains("no JSON"))
+            .is_some_and(|s| s.contains("not JSON"))
     );
 }
 

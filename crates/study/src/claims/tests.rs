@@ -470,7 +470,7 @@ fn complaints_say_what_the_language_expects() {
         (
             "delay[flow=a, take=median] < 1",
             19..25,
-            "`median` is no way",
+            "`median` is not a way",
             "",
         ),
         (
