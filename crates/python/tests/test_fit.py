@@ -40,7 +40,7 @@ def test_a_known_line_is_found(upload: str) -> None:
 def test_what_cannot_be_used_is_said(upload: str, tmp_path: Path) -> None:
     plain = tmp_path / "a.flent.gz"
     plain.write_text("plain")
-    with pytest.raises(ValueError, match=r"a\.flent\.gz: is no \.flent\.gz file"):
+    with pytest.raises(ValueError, match=r"a\.flent\.gz: is not a \.flent\.gz file"):
         sojourn.fit(plain)
     with pytest.raises(ValueError, match="missing.pcapng: No such file"):
         sojourn.fit("missing.pcapng")

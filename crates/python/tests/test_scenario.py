@@ -28,7 +28,7 @@ def test_times_become_texts_with_a_unit() -> None:
 
 
 def test_numbers_must_be_finite() -> None:
-    with pytest.raises(ValueError, match="no number"):
+    with pytest.raises(ValueError, match="not a number"):
         _toml.value(float("nan"))
 
 
