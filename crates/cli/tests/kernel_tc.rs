@@ -1,7 +1,7 @@
 //! What tc makes of a queue's words on the real kernel, and what we make of them: whether they are
 //! taken, and what `tc -s qdisc show` says of the queue, as text and as JSON.
 //!
-//! One guest has a device for each line of words, and tc tries them all. Its answers are compared
+//! One guest has a device for each line of words, fifty at a time. Its answers are compared
 //! with ours when the test runs; nothing of them is stored. Where we differ on purpose,
 //! `kernel_tc/differences.rs` says so and why.
 //!
@@ -14,7 +14,7 @@ mod differences;
 #[path = "kernel_tc/specs.rs"]
 mod specs;
 
-use common::guest::{run, text};
+use common::guest::{program, text};
 use serde_json::Value as Json;
 use sojourn_qdisc::{Field, Place, Reading, Report, Setting, Value, kind};
 use sojourn_sim::Packet;
@@ -33,63 +33,52 @@ struct Said {
     text: String,
 }
 
+/// How many queues a guest has at a time. `cake` takes a megabyte each, of the guest's 512.
+const AT_A_TIME: usize = 50;
+
 /// The answers of tc in a guest.
 fn theirs(specs: &[String]) -> Vec<Option<Said>> {
-    let mut script = String::from("i=0\nwhile read -r spec; do\nip link add q$i type dummy\n");
-    script += "tc qdisc add dev q$i root $spec > /dev/null 2>&1 && echo TAKEN q$i\n";
-    script += "i=$((i + 1))\ndone <<END\n";
-    for spec in specs {
-        let _ = writeln!(script, "{spec}");
+    let mut script = String::new();
+    for specs in specs.chunks(AT_A_TIME) {
+        script += "i=0\nwhile read -r spec; do\nip link add q$i group 7 type dummy || exit\n";
+        script += "tc qdisc add dev q$i root $spec > /dev/null 2>&1\n";
+        script += "i=$((i + 1))\ndone <<END\n";
+        for spec in specs {
+            let _ = writeln!(script, "{spec}");
+        }
+        script += "END\necho TEXT; tc -s qdisc show\necho JSON; tc -s -j qdisc show\necho NEXT\n";
+        script += "ip link del group 7 || exit\n";
     }
-    script += "END\necho TEXT; tc -s qdisc show; echo JSON; tc -s -j qdisc show; echo; echo DONE\n";
     let dir = tempfile::tempdir().unwrap();
-    let output = run(dir.path(), 2, &["--client-command", &script])
+    // Not a run's --client-command: that ends with the run, and shares the console with it.
+    let output = program(dir.path(), &["kernel", "exec", &script])
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    let said = (text(&output.stdout) + &text(&output.stderr)).replace('\r', "");
-    let said = without_times(&said);
-    let part = |from: &str, to: &str| {
-        let part = said
-            .split_once(from)
-            .and_then(|(_, rest)| rest.split_once(to));
-        part.unwrap_or_else(|| panic!("no {from}: {said}"))
-            .0
-            .to_owned()
-    };
-    let taken: Vec<&str> = said
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("TAKEN "))
-        .collect();
-    let texts = texts(&part("\nTEXT\n", "\nJSON\n"));
-    let jsons = part("\nJSON\n", "\nDONE");
-    let jsons: Vec<Json> = serde_json::from_str(&jsons).expect("it is JSON");
-    let of = |index: usize| {
-        let device = format!("q{index}");
-        let is_taken = taken.contains(&device.as_str());
-        is_taken.then(|| Said {
-            text: texts[&device].clone(),
-            json: body(
-                jsons
-                    .iter()
-                    .find(|one| one["dev"] == *device)
-                    .expect("it is shown"),
-            ),
-        })
-    };
-    (0..specs.len()).map(of).collect()
+    let said = text(&output.stdout).replace('\r', "");
+    let parts: Vec<&str> = said.split("TEXT\n").skip(1).collect();
+    assert_eq!(parts.len(), specs.len().div_ceil(AT_A_TIME), "{said}");
+    let parts = parts.into_iter().zip(specs.chunks(AT_A_TIME));
+    parts
+        .flat_map(|(part, specs)| answers(part, specs.len()))
+        .collect()
 }
 
-/// The guest tells the time on the same console, in the middle of what others say.
-fn without_times(said: &str) -> String {
-    let mut parts = said.split("sojourn: at ");
-    let mut rest = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        rest += part
-            .trim_start_matches(|c: char| c.is_ascii_digit())
-            .trim_start_matches('\n');
-    }
-    rest
+/// What tc said of some queues at a time: a queue that was refused is not shown.
+fn answers(part: &str, count: usize) -> Vec<Option<Said>> {
+    let (shown, rest) = part.split_once("JSON\n").expect("it has both");
+    let (jsons, _) = rest.split_once("NEXT\n").expect("it is whole");
+    let texts = texts(shown);
+    let jsons: Vec<Json> = serde_json::from_str(jsons).expect("it is JSON");
+    let of = |index: usize| {
+        let device = format!("q{index}");
+        let json = jsons.iter().find(|one| one["dev"] == *device)?;
+        Some(Said {
+            text: texts[&device].clone(),
+            json: body(json),
+        })
+    };
+    (0..count).map(of).collect()
 }
 
 /// What tc prints of each device, without where its queue is.
