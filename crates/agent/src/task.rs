@@ -90,7 +90,9 @@ pub enum Unfit {
     #[error("no flow crosses `{0}`")]
     NoFlow(String),
     /// Nobody does what the ends of a flow do.
-    #[error("flow `{0}` is of the kind `outside`, whose ends are in another program")]
+    #[error(
+        "flow `{0}` has its ends outside of the simulator: it has `app = \"outside\"` or a `stack`"
+    )]
     Outside(String),
     /// The flow never gets an ACK.
     #[error("flow `{0}` had no ACK before the end of the run, so that there is nothing to decide")]
@@ -154,7 +156,7 @@ impl Task {
 
     /// Checks a cell, and finds what its reward is measured by.
     pub(crate) fn measure(&self, cell: &Cell) -> Result<Measure, Unfit> {
-        if let Some(flow) = { cell.flows.iter() }.find(|flow| flow.app.kind().is_outside) {
+        if let Some(flow) = { cell.flows.iter() }.find(|flow| flow.is_outside()) {
             return Err(Unfit::Outside(flow.name.clone()));
         }
         match &self.role {

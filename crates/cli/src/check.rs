@@ -234,9 +234,10 @@ fn flows(cell: &Cell) -> Table {
     ]);
     let time = |time: Time| format!("{:.3}s", time.as_secs_f64());
     for flow in &cell.flows {
-        let transport = match flow.transport {
-            Transport::Udp => "udp".to_owned(),
-            Transport::Tcp(config) => format!("tcp {}", config.algorithm.name()),
+        let transport = match (flow.transport, flow.stack) {
+            (Transport::Udp, None) => "udp".to_owned(),
+            (Transport::Udp, Some(stack)) => format!("udp {}", stack.name()),
+            (Transport::Tcp(config), _) => format!("tcp {}", config.algorithm.name()),
         };
         table.row(vec![
             flow.name.clone(),

@@ -130,6 +130,12 @@ pub(crate) fn need_kernels(worlds: &[&Row], word: &str) -> Result<(), WrongInput
     Err(WrongInput(format!("{word} needs --world {fit}")))
 }
 
+/// The simulated world, with the stacks that this program is built with.
+#[cfg(feature = "quinn")]
+const SIMULATED: sojourn_net::WithStacks = sojourn_net::WithStacks;
+#[cfg(not(feature = "quinn"))]
+const SIMULATED: Sim = Sim;
+
 /// All worlds. The first is that of `scenario` in a study's settings, and the default.
 pub(crate) static WORLDS: [Row; 3] = [
     Row {
@@ -147,7 +153,7 @@ pub(crate) static WORLDS: [Row; 3] = [
             repeats: true,
             kernel: None,
         }],
-        make: |_| Ok(Box::new(Sim)),
+        make: |_| Ok(Box::new(SIMULATED)),
     },
     Row {
         name: Live::NAME,

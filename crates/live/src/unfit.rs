@@ -18,6 +18,17 @@ pub enum Unfit {
         /// The flow.
         flow: String,
     },
+    /// The stack of a flow is not this world's.
+    #[error(
+        "flow `{flow}` has the stack `{stack}`, and the hosts here have Linux's: run this scenario \
+         with --world sim"
+    )]
+    Stack {
+        /// The flow.
+        flow: String,
+        /// The stack.
+        stack: &'static str,
+    },
     /// Nothing to run over.
     #[error("there is no link between its nodes: give it a [[link]]")]
     NoLink,

@@ -223,9 +223,15 @@ fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     if !network.following.is_empty() {
         return Err(Unfit::Autorate);
     }
-    if let Some(flow) = cell.flows.iter().find(|flow| flow.app.kind().is_outside) {
-        let flow = flow.name.clone();
-        return Err(Unfit::Outside { flow });
+    if let Some(flow) = cell.flows.iter().find(|flow| flow.is_outside()) {
+        let (stack, flow) = (flow.stack, flow.name.clone());
+        return Err(stack.map_or_else(
+            || Unfit::Outside { flow: flow.clone() },
+            |stack| Unfit::Stack {
+                flow: flow.clone(),
+                stack: stack.name(),
+            },
+        ));
     }
     let dumbbell = is_dumbbell(network);
     let plain = network.nodes.iter().skip(usize::from(dumbbell));

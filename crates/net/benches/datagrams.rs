@@ -3,10 +3,7 @@
 //!
 //!     cargo bench -p sojourn-net --bench datagrams
 
-#[path = "../stacks/quinn.rs"]
-mod quinn;
-
-use quinn::Quic;
+use sojourn_net::quinn::Quic;
 use sojourn_net::{Net, Time};
 use std::time::Instant;
 

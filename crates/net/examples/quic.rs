@@ -2,10 +2,7 @@
 //!
 //!     cargo run -p sojourn-net --example quic
 
-#[path = "../stacks/quinn.rs"]
-mod quinn;
-
-use quinn::Quic;
+use sojourn_net::quinn::Quic;
 use sojourn_net::{Net, NetError, Time};
 
 /// The same home line for all queues.

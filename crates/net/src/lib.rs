@@ -63,10 +63,21 @@
 
 mod evidence;
 mod net;
+#[cfg(feature = "quinn")]
+#[path = "../stacks/quinn.rs"]
+pub mod quinn;
 mod stack;
+#[cfg(feature = "quinn")]
+mod world;
 
 pub use net::{Net, NetError};
 pub use sojourn_sim::{Arrival, Datagram, End, NoFork, Run};
-pub use sojourn_units::{Span, Time};
-pub use sojourn_world::RunResult;
+pub use sojourn_units::{Ecn, Span, Time};
+pub use sojourn_world::{Cell, RunResult};
 pub use stack::Stack;
+#[cfg(feature = "quinn")]
+pub use world::WithStacks;
+
+// The adaptors in `stacks/` name this crate as those do who copy them.
+#[cfg(feature = "quinn")]
+extern crate self as sojourn_net;

@@ -5,7 +5,7 @@ use crate::stack::Stack;
 use crate::{End, RunResult, Time};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::{NoFork, Run, Turn};
-use sojourn_world::WorldError;
+use sojourn_world::{Cell, Taps, WorldError};
 use std::fmt;
 use std::path::Path;
 
@@ -17,9 +17,15 @@ const MOST_IN_A_ROW: u32 = 10_000;
 /// types are `Box<dyn Stack>`.
 pub struct Net<S> {
     run: Run,
-    stacks: Vec<(End, S)>,
+    stacks: Vec<Held<S>>,
     evidence: Evidence,
-    /// Whether the stacks were asked what they have to send at the beginning.
+}
+
+/// A stack at its end.
+struct Held<S> {
+    end: End,
+    stack: S,
+    /// Whether it was asked what it has to send first, which is when its flow starts.
     has_begun: bool,
 }
 
@@ -77,12 +83,19 @@ impl<S: Stack> Net<S> {
             .map_err(|problems| NetError::Scenario(problems.to_string()))?;
         let cell = read.cells.into_iter().next();
         let cell = cell.ok_or_else(|| NetError::Scenario("the scenario has no cell".into()))?;
-        let run = Run::new(cell)?;
+        Self::of_cell(cell)
+    }
+
+    /// The network of a cell.
+    ///
+    /// # Errors
+    /// When the simulator cannot run it.
+    pub fn of_cell(cell: Cell) -> Result<Self, NetError> {
+        let scenario = cell.source.as_ref().map_or("", |source| &source.text);
         Ok(Self {
-            evidence: Evidence::new(scenario, seed),
-            run,
+            evidence: Evidence::new(scenario, cell.seed),
+            run: Run::new(cell)?,
             stacks: Vec::new(),
-            has_begun: false,
         })
     }
 
@@ -90,21 +103,38 @@ impl<S: Stack> Net<S> {
     /// the case that the run fails.
     pub fn record(&mut self, most: usize) {
         let taps = self.evidence.record(self.run.cell(), most);
+        self.tap(taps);
+    }
+
+    /// Shows the packets to taps from now on, in place of those before.
+    pub fn tap(&mut self, taps: Taps) {
         self.run.tap(taps);
     }
 
     /// Puts stacks at the two ends of a flow with `app = "outside"`: at its `from` node and at its
-    /// `to` node. Of a flow with several instances they are those of the first without stacks.
+    /// `to` node. Of a flow with several instances they are those of the first without stacks. They
+    /// have their first turn when the flow starts.
     ///
     /// # Panics
     /// When there is no such flow, or all its instances have stacks.
     pub fn attach(&mut self, flow: &str, stacks: [S; 2]) -> [End; 2] {
-        let mut ends = self.run.ends(flow).into_iter();
-        let free = |ends: &[End; 2]| self.stacks.iter().all(|(end, _)| *end != ends[0]);
-        let ends = ends.find(free).unwrap_or_else(|| {
+        let mut ends = self.run.ends(flow).into_iter().enumerate();
+        let free = |(_, ends): &(usize, [End; 2])| self.place(ends[0]).is_none();
+        let (number, ends) = ends.find(free).unwrap_or_else(|| {
             panic!("no flow `{flow}` with `app = \"outside\"` has ends without stacks")
         });
-        self.stacks.extend(ends.into_iter().zip(stacks));
+        let cell = self.run.cell();
+        let of_flow = cell.flows.iter().find(|other| other.name == flow);
+        let instance = of_flow.and_then(|flow| flow.instances(cell.end()).nth(number));
+        let start = instance.map_or(Time::ZERO, |instance| instance.start);
+        for (end, stack) in ends.into_iter().zip(stacks) {
+            self.stacks.push(Held {
+                end,
+                stack,
+                has_begun: false,
+            });
+            self.run.wake_at(end, Some(start));
+        }
         ends
     }
 
@@ -114,11 +144,17 @@ impl<S: Stack> Net<S> {
     /// When there is none.
     pub fn stack(&mut self, end: End) -> &mut S {
         let place = self.place(end);
-        &mut self.stacks[place.expect("the end has a stack")].1
+        &mut self.stacks[place.expect("the end has a stack")].stack
+    }
+
+    /// The same, to look at; none when there is none.
+    pub fn look(&self, end: End) -> Option<&S> {
+        let held = self.stacks.iter().find(|held| held.end == end)?;
+        Some(&held.stack)
     }
 
     fn place(&self, end: End) -> Option<usize> {
-        self.stacks.iter().position(|(other, _)| *other == end)
+        self.stacks.iter().position(|held| held.end == end)
     }
 
     /// The run below, to look into.
@@ -143,10 +179,6 @@ impl<S: Stack> Net<S> {
         until: Time,
         mut goes_on: impl FnMut(&mut Self) -> bool,
     ) -> Result<(), NetError> {
-        if !self.has_begun {
-            self.has_begun = true;
-            (0..self.stacks.len()).for_each(|place| self.let_send(place));
-        }
         let (mut last, mut in_a_row) = (Time::MAX, 0);
         loop {
             let turn = self.run.next(until)?;
@@ -162,12 +194,12 @@ impl<S: Stack> Net<S> {
             let Some(place) = self.place(end) else {
                 continue;
             };
-            let stack = &mut self.stacks[place].1;
+            let held = &mut self.stacks[place];
             while let Some(arrival) = self.run.receive(end) {
-                stack.input(arrival);
+                held.stack.input(arrival);
             }
-            if matches!(turn, Turn::Due(_)) {
-                stack.timeout(now);
+            if matches!(turn, Turn::Due(_)) && held.has_begun {
+                held.stack.timeout(now);
             }
             self.let_send(place);
             if !goes_on(self) {
@@ -178,12 +210,13 @@ impl<S: Stack> Net<S> {
 
     /// Sends what a stack has to send, and asks when it wants its next turn.
     fn let_send(&mut self, place: usize) {
-        let (end, stack) = &mut self.stacks[place];
+        let held = &mut self.stacks[place];
+        held.has_begun = true;
         let now = self.run.now();
-        while let Some(datagram) = stack.output(now) {
-            self.run.send(*end, datagram);
+        while let Some(datagram) = held.stack.output(now) {
+            self.run.send(held.end, datagram);
         }
-        self.run.wake_at(*end, stack.next_timeout());
+        self.run.wake_at(held.end, held.stack.next_timeout());
     }
 
     /// Has a stack send what somebody has just given it to do.
@@ -202,15 +235,14 @@ impl<S: Stack> Net<S> {
     /// ([`Stack::fork`]).
     pub fn fork(&self) -> Result<Option<Self>, NoFork> {
         let run = self.run.fork()?;
-        let stacks = self.stacks.iter().map(|(end, stack)| {
-            let copy = stack.fork()?;
-            Some((*end, copy))
+        let stacks = self.stacks.iter().map(|held| {
+            let stack = held.stack.fork()?;
+            Some(Held { stack, ..*held })
         });
         Ok(stacks.collect::<Option<_>>().map(|stacks| Self {
             run,
             stacks,
             evidence: self.evidence.fork(),
-            has_begun: self.has_begun,
         }))
     }
 
@@ -227,7 +259,7 @@ impl<S: Stack> Net<S> {
 
 impl<S> fmt::Debug for Net<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ends = self.stacks.iter().map(|(end, _)| end).collect::<Vec<_>>();
+        let ends = self.stacks.iter().map(|held| held.end).collect::<Vec<_>>();
         f.debug_struct("Net")
             .field("now", &self.run.now())
             .field("ends", &ends)

@@ -8,7 +8,7 @@ use crate::{Arrival, Datagram, Time};
 /// The four methods without a body are the calls that a stack without I/O has anyway. Each is
 /// called at a simulated time that never decreases: first [`Stack::input`] for each datagram that
 /// has come, or [`Stack::timeout`]; then [`Stack::output`] until there is nothing more; then
-/// [`Stack::next_timeout`]. Before anything else, at the beginning, the last two. A stack that
+/// [`Stack::next_timeout`]. Before anything else, when its flow starts, the last two. A stack that
 /// needs a `std::time::Instant` takes one at its construction and adds the simulated time to it.
 pub trait Stack {
     /// A datagram has come, now.

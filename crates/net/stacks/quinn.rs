@@ -1,6 +1,7 @@
 //! QUIC by `quinn-proto` as a stack of a simulated network: one connection, over which the client
 //! sends a stream that always has data. To be copied into your own project, and changed there.
 
+use bytes::{Bytes, BytesMut};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::rustls::RootCertStore;
 use quinn_proto::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -8,8 +9,10 @@ use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
     EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig, VarInt,
 };
-use sojourn_net::{Arrival, Datagram, Stack, Time};
+use sojourn_net::{Arrival, Datagram, Ecn, Stack, Time};
 use std::collections::VecDeque;
+use std::fmt;
+use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,9 +23,15 @@ const KEY: &[u8] = include_bytes!("../tests/data/key.der");
 /// The addresses are the network's; QUIC only needs one that stays.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 4433);
 
+/// What the stream carries. One large piece costs nothing to hand over, where small ones are
+/// copied, and looked through for each packet.
+static DATA: [u8; 1 << 20] = [0; 1 << 20];
+
 /// One end.
-pub(crate) struct Quic {
+pub struct Quic {
     endpoint: Endpoint,
+    /// How a client connects, until it does.
+    config: Option<ClientConfig>,
     connection: Option<(ConnectionHandle, Connection)>,
     /// What simulated time zero is.
     epoch: Instant,
@@ -33,12 +42,21 @@ pub(crate) struct Quic {
     waiting: VecDeque<Datagram>,
     buffer: Vec<u8>,
     /// Bytes of the stream that have come.
-    pub(crate) received: u64,
+    pub received: u64,
+}
+
+impl fmt::Debug for Quic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Quic")
+            .field("connection", &self.connection)
+            .field("received", &self.received)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Quic {
     /// A client and a server. `transport` changes what they begin with.
-    pub(crate) fn pair(transport: impl Fn(&mut TransportConfig)) -> [Self; 2] {
+    pub fn pair(transport: impl Fn(&mut TransportConfig)) -> [Self; 2] {
         #[expect(
             clippy::disallowed_methods,
             reason = "any will do: only differences count"
@@ -71,6 +89,7 @@ impl Quic {
         let end = |server, seed| {
             let endpoint = Arc::new(EndpointConfig::default());
             Self {
+                config: None,
                 // Packet numbers that are left out, and all else that is drawn outside of TLS.
                 endpoint: Endpoint::new(endpoint, server, true, Some([seed; 32])),
                 connection: None,
@@ -84,13 +103,22 @@ impl Quic {
         };
         let [mut first, second] = [end(None, 1), end(Some(Arc::new(server)), 2)];
         first.sends = true;
-        let connection = first.endpoint.connect(epoch, client, PEER, "localhost");
-        first.connection = Some(connection.expect("the configuration is right"));
+        first.config = Some(client);
         [first, second]
     }
 
+    /// Sends no more of the stream.
+    pub fn stop(&mut self) {
+        self.sends = false;
+        self.config = None;
+        if let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.stream.take()) {
+            // An error says that the peer wants no more either.
+            let _ = connection.send_stream(stream).reset(VarInt::from_u32(0));
+        }
+    }
+
     /// The connection; none at a server before the client has come.
-    pub(crate) fn connection(&self) -> Option<&Connection> {
+    pub fn connection(&self) -> Option<&Connection> {
         self.connection.as_ref().map(|(_, connection)| connection)
     }
 
@@ -121,7 +149,12 @@ impl Quic {
             return;
         };
         if self.sends {
-            while matches!(connection.send_stream(stream).write(&[0; 8192]), Ok(1..)) {}
+            let mut pieces = [Bytes::from_static(&DATA)];
+            while let Ok(1..) = { connection.send_stream(stream).write_chunks(&mut pieces) }
+                .map(|written| written.bytes)
+            {
+                pieces = [Bytes::from_static(&DATA)];
+            }
         } else if let Ok(mut chunks) = connection.recv_stream(stream).read(true) {
             while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
                 self.received += chunk.bytes.len() as u64;
@@ -131,11 +164,11 @@ impl Quic {
     }
 
     fn datagram(&mut self, transmit: &Transmit) -> Datagram {
-        let payload = self.buffer[..transmit.size].to_vec();
-        self.buffer.clear();
+        let mut payload = mem::take(&mut self.buffer);
+        payload.truncate(transmit.size);
         Datagram {
             payload,
-            ecn: sojourn_qdisc::Ecn::from_bits(transmit.ecn.map_or(0, |ecn| ecn as u8)),
+            ecn: Ecn::from_bits(transmit.ecn.map_or(0, |ecn| ecn as u8)),
             ..Datagram::default()
         }
     }
@@ -145,10 +178,9 @@ impl Stack for Quic {
     fn input(&mut self, arrival: Arrival) {
         let now = self.instant(arrival.at);
         let Datagram { payload, ecn, .. } = arrival.datagram;
-        let (ecn, bytes) = (
-            EcnCodepoint::from_bits(ecn as u8),
-            payload.as_slice().into(),
-        );
+        // Without a copy.
+        let bytes = BytesMut::from(Bytes::from(payload));
+        let ecn = EcnCodepoint::from_bits(ecn as u8);
         let event = self
             .endpoint
             .handle(now, PEER, None, ecn, bytes, &mut self.buffer);
@@ -182,8 +214,12 @@ impl Stack for Quic {
         if let Some(waiting) = self.waiting.pop_front() {
             return Some(waiting);
         }
-        self.settle();
         let now = self.instant(now);
+        if let Some(config) = self.config.take() {
+            let connection = self.endpoint.connect(now, config, PEER, "localhost");
+            self.connection = Some(connection.expect("the configuration is right"));
+        }
+        self.settle();
         let (_, connection) = self.connection.as_mut()?;
         let transmit = connection.poll_transmit(now, 1, &mut self.buffer)?;
         Some(self.datagram(&transmit))

@@ -1,13 +1,11 @@
 //! Stacks of others over a simulated network: what they send arrives, runs repeat whatever keys
 //! they draw, and a run that fails leaves what shows why.
 
-#[path = "../stacks/quinn.rs"]
-mod quinn;
 #[path = "../stacks/smoltcp.rs"]
 mod smoltcp;
 
-use quinn::Quic;
 use smoltcp::Smoltcp;
+use sojourn_net::quinn::Quic;
 use sojourn_net::{Arrival, Datagram, Net, NetError, RunResult, Span, Stack, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{env, fs, process};

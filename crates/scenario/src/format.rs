@@ -16,6 +16,7 @@ use sojourn_tcp::{Algorithm, RtoRule, SlowStart, VegasConfig};
 use sojourn_text::hop::HopTable;
 use sojourn_text::{table, words};
 use sojourn_units::{Ecn, Span};
+use sojourn_world::Stack;
 use std::borrow::Cow;
 
 /// The only format so far.
@@ -308,6 +309,10 @@ table! {
         /// What carries it. Only cbr can choose; its default is `udp`. The others have theirs, see
         /// [applications](apps.md).
         transport: Option<TransportWord>,
+        /// Another project's transport, which carries the flow in the simulator: a program that
+        /// is built [with it](net.md#a-stack-in-a-scenario) is needed. Only of bulk. Default: our
+        /// TCP, and UDP.
+        stack: Option<StackWord>,
         /// TCP's parameters for this flow.
         tcp: Option<TcpTable>,
         /// Round-trip time of the empty path. Default: the dumbbell's `rtt`, or in a graph the
@@ -394,6 +399,14 @@ words! {
         Ect0 = "ect0" => Ecn::Ect0,
         /// L4S (RFC 9331).
         Ect1 = "ect1" => Ecn::Ect1,
+    }
+}
+
+words! {
+    /// Another project's transport.
+    pub(crate) enum StackWord: Stack {
+        /// QUIC by quinn-proto, with CUBIC and ECN.
+        Quinn = "quinn" => Stack::Quinn,
     }
 }
 

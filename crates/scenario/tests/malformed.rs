@@ -207,6 +207,32 @@ const CASES: &[Case] = &[
     ),
     (
         "app = \"bulk\"",
+        "app = \"bulk\"\nstack = \"quin\"",
+        &["test.toml:16:9: flow.upload.stack: unknown value `quin` | did you mean `quinn`?"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = { kind = \"file\", size = 5000 }\nstack = \"quinn\"",
+        &["test.toml:15:1: flow.upload.app: `quinn` carries only the app `bulk`"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nstack = \"quinn\"\ntcp = { cc = \"reno\" }",
+        &[
+            "test.toml:17:1: flow.upload.tcp: `quinn` carries the flow and has its own transport: \
+           leave `tcp` out",
+        ],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nstack = \"quinn\"\necn = \"ect0\"",
+        &[
+            "test.toml:17:7: flow.upload.ecn: is set by the stack on each datagram: leave out \
+           `ecn`",
+        ],
+    ),
+    (
+        "app = \"bulk\"",
         "app = \"bulk\"\ntcp = { cc = \"vgas\" }",
         &["test.toml:16:14: flow.upload.tcp.cc: unknown value `vgas` \
            | did you mean `vegas`?"],

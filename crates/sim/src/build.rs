@@ -16,10 +16,10 @@ use crate::layout::Layout;
 use crate::medium::Medium;
 use crate::mesh::Mesh;
 use crate::net::Net;
-use crate::outside::Outside;
+use crate::outside::Outside as EndsOutside;
 use crate::packet::Way;
 use crate::passage::Passage;
-use sojourn_apps::{App, Wishes};
+use sojourn_apps::{App, Model, Outside, Wishes};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
 use sojourn_units::Time;
@@ -44,16 +44,17 @@ fn check_algorithms(cell: &Cell) -> Result<(), Unfit> {
 /// Refuses flows from outside over a radio.
 fn check_outside(cell: &Cell) -> Result<(), Unfit> {
     match outside(cell) {
-        Some(flow) if cell.network.radio().is_some() => Err(Unfit::OutsideRadio { flow }),
+        Some(flow) if cell.network.radio().is_some() => {
+            let flow = flow.name.clone();
+            Err(Unfit::OutsideRadio { flow })
+        }
         _ => Ok(()),
     }
 }
 
-/// The name of the first flow of a cell whose ends are outside.
-pub(crate) fn outside(cell: &Cell) -> Option<String> {
-    let mut flows = cell.flows.iter();
-    let flow = flows.find(|flow| flow.app.kind().is_outside)?;
-    Some(flow.name.clone())
+/// The first flow of a cell whose ends are outside.
+pub(crate) fn outside(cell: &Cell) -> Option<&Flow> {
+    cell.flows.iter().find(|flow| flow.is_outside())
 }
 
 /// Where the sources of each kind begin, of so many each, when all are counted.
@@ -89,10 +90,10 @@ fn interfaces(cell: &Cell, own: &mut dyn Instead) -> Vec<Interface> {
 }
 
 /// The ends of flows that are outside, if there are any.
-fn ends_outside(instances: &[Instance]) -> Option<Outside> {
-    Outside::of(instances.iter().flat_map(|instance| {
+fn ends_outside(instances: &[Instance]) -> Option<EndsOutside> {
+    EndsOutside::of(instances.iter().flat_map(|instance| {
         let ends = 2 * usize::from(instance.spec.app.connections());
-        std::iter::repeat_n(instance.spec.app.kind().is_outside, ends)
+        std::iter::repeat_n(instance.spec.is_outside(), ends)
     }))
 }
 
@@ -179,7 +180,11 @@ fn ends(
     for instance in instances {
         let flow = &instance.spec;
         let dice = Stream::named(cell.seed, &format!("flow.{}.app", flow.name));
-        let (first, second) = flow.app.build(dice);
+        // A stack does what the model asks for.
+        let (first, second) = match flow.stack {
+            Some(_) => Outside.build(dice),
+            None => flow.app.build(dice),
+        };
         apps.extend([first, second]);
         for connection in 0..flow.app.connections() {
             let way = Way::forth(all.len() / 2);

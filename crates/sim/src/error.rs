@@ -40,8 +40,21 @@ pub enum Unfit {
         /// The flow.
         flow: String,
     },
+    /// A flow's stack is not in the program.
+    #[error(
+        "flow `{flow}` has the stack `{stack}`, which is not in this program. It is a feature of \
+         Cargo: build `sojourn` with `cargo build --release -p sojourn-cli --features {stack}`"
+    )]
+    Stack {
+        /// The flow.
+        flow: String,
+        /// The stack.
+        stack: &'static str,
+    },
     /// A flow from outside goes over a radio.
-    #[error("flow `{flow}` is of the kind `outside`, which needs a network without radios")]
+    #[error(
+        "flow `{flow}` has its ends outside of the simulator, which needs a network without radios"
+    )]
     OutsideRadio {
         /// The flow.
         flow: String,

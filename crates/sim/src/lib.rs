@@ -46,7 +46,7 @@ pub use outside::{Arrival, Datagram, End};
 pub use packet::Packet;
 pub use run::{Run, Turn};
 
-use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError, WorldName};
+use sojourn_world::{Cell, Progress, RunResult, Stack, Taps, World, WorldError, WorldName};
 
 /// The simulated world.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,7 +76,11 @@ impl Sim {
 /// The engine of a cell whose run is left to itself, so that no flow may be from outside.
 fn whole(cell: &Cell, own: &mut dyn Instead) -> Result<engine::Engine, WorldError> {
     if let Some(flow) = build::outside(cell) {
-        return Err(WorldError::unfit(Unfit::Outside { flow }));
+        let (stack, flow) = (flow.stack.map(Stack::name), flow.name.clone());
+        return Err(WorldError::unfit(match stack {
+            Some(stack) => Unfit::Stack { flow, stack },
+            None => Unfit::Outside { flow },
+        }));
     }
     build::engine(cell, own).map_err(WorldError::unfit)
 }

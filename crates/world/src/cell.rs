@@ -175,6 +175,22 @@ pub enum Transport {
     Udp,
 }
 
+/// A transport of another project, which carries a flow in place of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// QUIC by `quinn-proto`.
+    Quinn,
+}
+
+impl Stack {
+    /// Its name in scenarios, and that of the Cargo feature with which a program has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quinn => "quinn",
+        }
+    }
+}
+
 /// One flow: two hosts, a transport and a traffic model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
@@ -206,6 +222,8 @@ pub struct Flow {
     pub label: Label,
     /// What carries it.
     pub transport: Transport,
+    /// The transport of another project above [`Transport::Udp`], which carries the model's bytes.
+    pub stack: Option<Stack>,
     /// The traffic model.
     pub app: AppSpec,
 }
@@ -228,8 +246,14 @@ impl Flow {
             ecn: Ecn::NotEct,
             label: Label::default(),
             transport,
+            stack: None,
             app: app.into(),
         }
+    }
+
+    /// Whether its ends are outside of the world: in a stack, or in a program around the simulator.
+    pub const fn is_outside(&self) -> bool {
+        self.stack.is_some() || self.app.kind().is_outside
     }
 
     /// The TOS byte of its datagrams; TCP sets the two ECN bits of its segments itself.

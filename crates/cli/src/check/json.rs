@@ -5,7 +5,7 @@ use sojourn_gateway::check::json::{FORMAT, chance, loss, ms, rate, reorder, show
 use sojourn_scenario::Scenario;
 use sojourn_study::Study;
 use sojourn_units::Time;
-use sojourn_world::{Cell, Flow, Transport};
+use sojourn_world::{Cell, Flow, Stack, Transport};
 
 /// All cells of a scenario.
 pub(super) fn cells(scenario: &Scenario) -> String {
@@ -92,6 +92,7 @@ fn flow(cell: &Cell, flow: &Flow) -> Value {
         "app": flow.app.kind().name,
         "transport": transport,
         "cc": control,
+        "stack": flow.stack.map(Stack::name),
         "base_rtt_ms": ms(flow.base_rtt),
         "start_ms": since(flow.start),
         "stop_ms": flow.stop.map(since),

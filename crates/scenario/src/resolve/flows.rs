@@ -4,9 +4,9 @@ use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
 use super::places::join_later;
-use crate::apps::Place;
+use crate::apps::{App, Place};
 use crate::format::{AgentWord, CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
-use crate::format::{RtoWord, SlowStartWord, TransportWord, VegasWord};
+use crate::format::{RtoWord, SlowStartWord, StackWord, TransportWord, VegasWord};
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, EcnWord, Name};
 use sojourn_apps::{Datagram, Spec, Transport as Carrier};
@@ -155,6 +155,7 @@ impl Resolver<'_> {
             ecn: ecn?,
             label: label?,
             transport: transport?,
+            stack: table.stack.map(StackWord::value),
             app: app?,
         };
         let named = |name: String, before: u32| {
@@ -205,6 +206,8 @@ impl Resolver<'_> {
         };
         let why = if is_tcp {
             "is of datagrams, and this flow runs over tcp: its ECN is `tcp.ecn`"
+        } else if told.table.stack.is_some() {
+            "is set by the stack on each datagram: leave out `ecn`"
         } else if told.table.app.kind().is_outside {
             "is told with each datagram of this app: leave out `ecn`"
         } else {
@@ -364,7 +367,35 @@ impl Resolver<'_> {
         Some(every)
     }
 
+    /// That of the packets of another project's stack.
+    fn transport_of_stack(&mut self, told: &Told<'_>, stack: StackWord) -> Option<Transport> {
+        let stack = stack.value().name();
+        if !matches!(told.table.app, App::Bulk(_)) {
+            let message = format!("`{stack}` carries only the app `bulk`");
+            return self.refuse(&told.key("app"), message);
+        }
+        for (key, is_given) in [
+            ("transport", told.table.transport.is_some()),
+            ("tcp", told.table.tcp.is_some()),
+        ] {
+            if is_given {
+                let message = format!(
+                    "`{stack}` carries the flow and has its own transport: leave `{key}` out"
+                );
+                return self.refuse(&told.key(key), message);
+            }
+        }
+        if told.file.radio.is_some() {
+            let message = "a stack needs a network without radios";
+            return self.refuse(&told.key("stack"), message);
+        }
+        Some(Transport::Udp)
+    }
+
     fn transport(&mut self, told: &Told<'_>) -> Option<Transport> {
+        if let Some(stack) = told.table.stack {
+            return self.transport_of_stack(told, stack);
+        }
         let only = told.table.app.kind().transport;
         let chosen = told.table.transport.map(TransportWord::value);
         match (only, chosen) {
