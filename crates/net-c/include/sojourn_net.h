@@ -30,7 +30,7 @@ struct sojourn_datagram {
 };
 
 /* One end of a flow. For each turn: input for each datagram that has come, or timeout; then output
- * until it returns 0; then next_timeout. At the beginning the last two. No call may call the
+ * until it returns 0; then next_timeout. When its flow starts the last two. No call may call the
  * network. `self` is yours, and must outlive the network. */
 struct sojourn_stack {
     void *self;
@@ -43,6 +43,11 @@ struct sojourn_stack {
     int (*output)(void *self, struct sojourn_datagram *datagram, uint64_t now);
     /* When timeout is to be called at the latest, or SOJOURN_NEVER. */
     uint64_t (*next_timeout)(void *self);
+    /* For sojourn_net_fork, which returns a copy of self that continues as self would have. NULL,
+     * here or as what it returns: this stack cannot be copied. */
+    void *(*fork)(void *self);
+    /* Frees a copy by fork, when its network is freed or finished. May be NULL. */
+    void (*free)(void *self);
 };
 
 struct sojourn_net;
@@ -61,6 +66,20 @@ int sojourn_net_run_until(struct sojourn_net *net, uint64_t until);
 
 /* The simulated time. */
 uint64_t sojourn_net_now(const struct sojourn_net *net);
+
+/* A copy of the network and its stacks, which both continue as this one alone would have. NULL when
+ * a stack cannot be copied. The copy records no packets. */
+struct sojourn_net *sojourn_net_fork(const struct sojourn_net *net);
+
+/* The self of a stack, in the order of sojourn_net_attach: the first pair has 0 and 1. NULL beyond
+ * the last. For copies, whose selves nobody else has. */
+void *sojourn_net_self(const struct sojourn_net *net, size_t number);
+
+/* Keeps the packets at all hosts in memory from now on, up to so many bytes. 0, or -1. */
+int sojourn_net_record(struct sojourn_net *net, size_t most);
+
+/* Writes what was recorded so far into a file, as pcapng. 0, or -1. */
+int sojourn_net_capture(const struct sojourn_net *net, const char *path);
 
 /* What went wrong in the last call of this thread that returned NULL or -1. Valid until the next
  * call. */

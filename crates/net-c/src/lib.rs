@@ -1,8 +1,6 @@
 //! [`sojourn_net`] for stacks in C: what `include/sojourn_net.h` declares, which is the contract.
 //!
 //! A network is a pointer that its owner gives back. What goes wrong is kept for each thread.
-//!
-//! Not here: copies of runs, and taps.
 #![expect(
     unsafe_code,
     reason = "functions that C calls, with pointers that it gives"
@@ -10,14 +8,15 @@
 
 mod stack;
 
-use sojourn_net::{Net, Time};
+use sojourn_net::{End, Net, Time};
 use sojourn_report::summary_json;
 use sojourn_scenario::{Options, Scenario};
 use sojourn_world::ScenarioInfo;
 use stack::CStack;
 pub use stack::{CDatagram, Calls};
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs;
 use std::path::Path;
 use std::ptr;
 
@@ -26,9 +25,11 @@ use std::ptr;
 pub struct CNet {
     net: Net<CStack>,
     info: ScenarioInfo,
-    /// Flows whose ends have stacks, once for each pair.
-    attached: Vec<String>,
+    /// Flows whose ends have stacks, once for each pair, with the two ends.
+    attached: Vec<(String, [End; 2])>,
 }
+
+const NO_NETWORK: &str = "the network is NULL";
 
 thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
@@ -111,7 +112,8 @@ pub unsafe extern "C" fn sojourn_net_attach(
 impl CNet {
     fn attach(&mut self, flow: &str, stacks: &[Calls; 2]) -> Result<(), String> {
         let ends = self.net.run().ends(flow).len();
-        let taken = self.attached.iter().filter(|other| *other == flow).count();
+        let taken = self.attached.iter().filter(|(other, _)| other == flow);
+        let taken = taken.count();
         if ends == 0 {
             return Err(format!("no flow `{flow}` with `app = \"outside\"`"));
         }
@@ -120,9 +122,27 @@ impl CNet {
                 "all {ends} instances of the flow `{flow}` have stacks"
             ));
         }
-        self.net.attach(flow, stacks.map(CStack::new));
-        self.attached.push(flow.to_owned());
+        let ends = self.net.attach(flow, stacks.map(CStack::new));
+        self.attached.push((flow.to_owned(), ends));
         Ok(())
+    }
+
+    fn fork(&self) -> Result<Self, String> {
+        let net = self.net.fork().map_err(|error| error.to_string())?;
+        let net = net.ok_or("a stack cannot be copied: its `fork` is NULL, or returned NULL")?;
+        Ok(Self {
+            net,
+            info: self.info.clone(),
+            attached: self.attached.clone(),
+        })
+    }
+
+    fn capture(&self, path: &str) -> Result<(), String> {
+        let capture = self.net.capture();
+        if capture.is_empty() {
+            return Err("nothing was recorded: call sojourn_net_record before the run".into());
+        }
+        fs::write(path, capture).map_err(|error| format!("{path}: {error}"))
     }
 }
 
@@ -134,7 +154,7 @@ impl CNet {
 pub unsafe extern "C" fn sojourn_net_run_until(net: *mut CNet, until: u64) -> c_int {
     // SAFETY: as the caller says.
     let Some(net) = (unsafe { net.as_mut() }) else {
-        failed("the network is NULL");
+        failed(NO_NETWORK);
         return -1;
     };
     match net.net.run_until(Time::from_nanos(until)) {
@@ -158,6 +178,77 @@ pub unsafe extern "C" fn sojourn_net_now(net: *const CNet) -> u64 {
 }
 
 /// See `sojourn_net.h`.
+///
+/// # Safety
+/// `net` is from [`sojourn_net_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_net_fork(net: *const CNet) -> *mut CNet {
+    // SAFETY: as the caller says.
+    let net = unsafe { net.as_ref() };
+    let copy = net
+        .ok_or_else(|| NO_NETWORK.to_owned())
+        .and_then(CNet::fork);
+    match copy {
+        Ok(copy) => Box::into_raw(Box::new(copy)),
+        Err(text) => {
+            failed(&text);
+            ptr::null_mut()
+        }
+    }
+}
+
+/// See `sojourn_net.h`.
+///
+/// # Safety
+/// `net` is from [`sojourn_net_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_net_self(net: *const CNet, number: usize) -> *mut c_void {
+    // SAFETY: as the caller says.
+    let net = unsafe { net.as_ref() };
+    let own = net.and_then(|net| {
+        let mut ends = net.attached.iter().flat_map(|(_, ends)| ends);
+        let stack = net.net.look(*ends.nth(number)?)?;
+        Some(stack.own())
+    });
+    own.unwrap_or(ptr::null_mut())
+}
+
+/// See `sojourn_net.h`.
+///
+/// # Safety
+/// `net` is from [`sojourn_net_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_net_record(net: *mut CNet, most: usize) -> c_int {
+    // SAFETY: as the caller says.
+    let Some(net) = (unsafe { net.as_mut() }) else {
+        failed(NO_NETWORK);
+        return -1;
+    };
+    net.net.record(most);
+    0
+}
+
+/// See `sojourn_net.h`.
+///
+/// # Safety
+/// `net` is from [`sojourn_net_new`], and `path` null or a text that ends with a zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_net_capture(net: *const CNet, path: *const c_char) -> c_int {
+    // SAFETY: as the caller says.
+    let (net, path) = unsafe { (net.as_ref(), read(path)) };
+    let written = net
+        .ok_or_else(|| NO_NETWORK.to_owned())
+        .and_then(|net| net.capture(path?));
+    match written {
+        Ok(()) => 0,
+        Err(text) => {
+            failed(&text);
+            -1
+        }
+    }
+}
+
+/// See `sojourn_net.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_net_error() -> *const c_char {
     ERROR.with_borrow(|text| text.as_ptr())
@@ -170,7 +261,7 @@ pub extern "C" fn sojourn_net_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_net_finish(net: *mut CNet) -> *mut c_char {
     if net.is_null() {
-        failed("the network is NULL");
+        failed(NO_NETWORK);
         return ptr::null_mut();
     }
     // SAFETY: it is not null, and the caller gives it back.

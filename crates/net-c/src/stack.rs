@@ -26,6 +26,8 @@ pub struct Calls {
     timeout: unsafe extern "C" fn(*mut c_void, u64),
     output: unsafe extern "C" fn(*mut c_void, *mut CDatagram, u64) -> c_int,
     next_timeout: unsafe extern "C" fn(*mut c_void) -> u64,
+    fork: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>,
+    free: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
 /// One with room for what it sends.
@@ -33,12 +35,22 @@ pub struct Calls {
 pub(crate) struct CStack {
     calls: Calls,
     room: Vec<u8>,
+    /// Whether the stack's `fork` made it, so that its `free` frees it.
+    is_copy: bool,
 }
 
 impl CStack {
     pub(crate) fn new(calls: Calls) -> Self {
-        let room = vec![0; MOST];
-        Self { calls, room }
+        Self {
+            calls,
+            room: vec![0; MOST],
+            is_copy: false,
+        }
+    }
+
+    /// What C calls the stack by.
+    pub(crate) const fn own(&self) -> *mut c_void {
+        self.calls.own
     }
 }
 
@@ -82,5 +94,24 @@ impl Stack for CStack {
         // SAFETY: as above.
         let at = unsafe { (self.calls.next_timeout)(self.calls.own) };
         (at != u64::MAX).then(|| Time::from_nanos(at))
+    }
+
+    fn fork(&self) -> Option<Self> {
+        // SAFETY: as above.
+        let own = unsafe { self.calls.fork?(self.calls.own) };
+        (!own.is_null()).then(|| Self {
+            calls: Calls { own, ..self.calls },
+            room: vec![0; MOST],
+            is_copy: true,
+        })
+    }
+}
+
+impl Drop for CStack {
+    fn drop(&mut self) {
+        if let (true, Some(free)) = (self.is_copy, self.calls.free) {
+            // SAFETY: as above; `fork` made it, and nobody calls it after this.
+            unsafe { free(self.calls.own) };
+        }
     }
 }

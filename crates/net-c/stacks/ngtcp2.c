@@ -219,7 +219,8 @@ static uint64_t next_timeout(void *self) {
 }
 
 struct sojourn_stack quic_stack(struct quic *quic) {
-    return (struct sojourn_stack){quic, input, timeout, output, next_timeout};
+    /* Neither ngtcp2 nor GnuTLS can copy a connection. */
+    return (struct sojourn_stack){quic, input, timeout, output, next_timeout, NULL, NULL};
 }
 
 uint64_t quic_received(const struct quic *quic) {

@@ -84,6 +84,24 @@ fn the_example_is_short() {
 }
 
 #[test]
+fn a_copied_run_goes_on_alike_and_packets_are_captured() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let capture = dir.path().join("run.pcapng");
+    let words = [capture.to_str().expect("a plain path")];
+    let output = ran(dir.path(), &[PathBuf::from("tests/fork.c")], &[], &words);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let lines: Vec<_> = text.lines().collect();
+    // A round trip each 40 ms, but for what is lost.
+    let heard: u32 = lines[0].split(' ').next().unwrap().parse().expect(&text);
+    assert!((60..=100).contains(&heard), "{text}");
+    assert!(lines.len() == 2 && lines[0] == lines[1], "{text}");
+    let bytes = std::fs::read(capture).expect("it was written");
+    assert_eq!(bytes[..4], 0x0a0d_0d0a_u32.to_ne_bytes());
+    assert!(bytes.len() > 500_000, "{} bytes", bytes.len());
+}
+
+#[test]
 fn what_is_wrong_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let output = ran(dir.path(), &[PathBuf::from("tests/wrong.c")], &[], &[]);
@@ -95,6 +113,9 @@ fn what_is_wrong_is_told() {
         "all 1 instances",
         "a text is NULL",
         "the network is NULL",
+        "a stack cannot be copied",
+        "nothing was recorded",
+        "/none/of.pcapng",
         "must be later",
     ] {
         assert!(told.contains(part), "{part}: {told}");

@@ -46,7 +46,7 @@ static void refused(int is_refused) {
 
 int main(void) {
     char text[sizeof SCENARIO + 16];
-    struct sojourn_stack one = {NULL, input, timeout, output, next_timeout};
+    struct sojourn_stack one = {NULL, input, timeout, output, next_timeout, NULL, NULL};
     struct sojourn_stack ends[2] = {one, one};
     snprintf(text, sizeof text, SCENARIO, "fq_codle");
     refused(sojourn_net_new(text, 1) == NULL);
@@ -60,6 +60,14 @@ int main(void) {
     refused(sojourn_net_attach(net, "outside", ends) == -1);
     refused(sojourn_net_attach(NULL, "outside", ends) == -1);
     refused(sojourn_net_run_until(net, SOJOURN_NEVER) == -1);
+    refused(sojourn_net_fork(net) == NULL);
+    refused(sojourn_net_fork(NULL) == NULL);
+    refused(sojourn_net_capture(net, "never.pcapng") == -1);
+    refused(sojourn_net_record(NULL, 1) == -1);
+    if (sojourn_net_record(net, 1 << 20) != 0) {
+        return EXIT_FAILURE;
+    }
+    refused(sojourn_net_capture(net, "/none/of.pcapng") == -1);
     refused(sojourn_net_finish(NULL) == NULL);
     sojourn_net_free(net);
     sojourn_net_free(NULL);
