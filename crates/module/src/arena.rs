@@ -45,6 +45,9 @@ pub struct Arena<'a> {
     count: [u32; ORDERS],
     /// Blocks in use, by order.
     used: [u32; ORDERS],
+    /// A bit for each order of which there are free blocks, and of which blocks are in use.
+    available: u32,
+    in_use: u32,
 }
 
 impl<'a> Arena<'a> {
@@ -57,6 +60,8 @@ impl<'a> Arena<'a> {
             free: [NONE; ORDERS],
             count: [0; ORDERS],
             used: [0; ORDERS],
+            available: 0,
+            in_use: 0,
         };
         let mut at = 0;
         while at < end {
@@ -81,14 +86,18 @@ impl<'a> Arena<'a> {
     /// Takes memory; returns where it begins: bytes from the start. None if there is no such block.
     pub fn take(&mut self, size: usize, align: usize) -> Option<usize> {
         let wanted = order_of(size, align)?;
-        let mut order = (wanted..ORDERS).find(|&order| self.free[order] != NONE)?;
+        let larger = self.available >> wanted;
+        if larger == 0 {
+            return None;
+        }
+        let mut order = wanted + larger.trailing_zeros() as usize;
         let at = self.free[order];
         self.remove(at, order);
         while order > wanted {
             order -= 1;
             self.push(at + (1 << order), order);
         }
-        self.used[wanted] += 1;
+        self.use_one(wanted);
         Some(at as usize * SMALLEST)
     }
 
@@ -98,7 +107,7 @@ impl<'a> Arena<'a> {
             return;
         };
         let mut at = (start / SMALLEST) as u32;
-        self.used[order] = self.used[order].saturating_sub(1);
+        self.unuse_one(order);
         while order + 1 < ORDERS {
             let buddy = at ^ (1 << order);
             let is_free = self.blocks.get(buddy as usize);
@@ -133,16 +142,19 @@ impl<'a> Arena<'a> {
         for half in held..order {
             self.remove(upper(half), half);
         }
-        self.used[held] = self.used[held].saturating_sub(1);
-        self.used[order] += 1;
+        self.unuse_one(held);
+        self.use_one(order);
         true
     }
 
     /// Whether there is a free block twice as large as the largest in use, and beside it another
     /// one half as large as that.
     pub fn has_room(&self) -> bool {
-        let largest = self.used.iter().rposition(|&blocks| blocks > 0);
-        let double = largest.map_or(1, |order| order + 1);
+        let double = (u32::BITS - self.in_use.leading_zeros()).max(1) as usize;
+        // A block larger than that is both. Before each packet this is nearly always so.
+        if self.available >> (double + 1) != 0 {
+            return true;
+        }
         let half = double.saturating_sub(2);
         let blocks = (half..ORDERS).map(|order| u64::from(self.count[order]) << (order - half));
         let has_double = self.count.iter().skip(double).any(|&count| count > 0);
@@ -174,6 +186,7 @@ impl<'a> Arena<'a> {
         }
         self.free[order] = at;
         self.count[order] += 1;
+        self.available |= 1 << order;
     }
 
     fn remove(&mut self, at: u32, order: usize) {
@@ -189,6 +202,21 @@ impl<'a> Arena<'a> {
             None => self.free[order] = next,
         }
         self.count[order] -= 1;
+        if self.count[order] == 0 {
+            self.available &= !(1 << order);
+        }
+    }
+
+    fn use_one(&mut self, order: usize) {
+        self.used[order] += 1;
+        self.in_use |= 1 << order;
+    }
+
+    fn unuse_one(&mut self, order: usize) {
+        self.used[order] = self.used[order].saturating_sub(1);
+        if self.used[order] == 0 {
+            self.in_use &= !(1 << order);
+        }
     }
 }
 
@@ -205,6 +233,16 @@ mod tests {
     use sojourn_random::Stream;
     use std::vec;
     use std::vec::Vec;
+
+    /// What [`Arena::has_room`] says, from the numbers of blocks alone.
+    fn has_room_by_count(arena: &Arena<'_>) -> bool {
+        let largest = arena.used.iter().rposition(|&blocks| blocks > 0);
+        let double = largest.map_or(1, |order| order + 1);
+        let half = double.saturating_sub(2);
+        let blocks = |order: usize| u64::from(arena.count[order]) << (order - half);
+        (double..ORDERS).any(|order| arena.count[order] > 0)
+            && (half..ORDERS).map(blocks).sum::<u64>() > 1 << (double - half)
+    }
 
     #[test]
     fn blocks_never_overlap_and_all_memory_comes_back() {
@@ -246,6 +284,7 @@ mod tests {
                 let (start, size, align) = held.swap_remove(dice.below(held.len() as u64) as usize);
                 arena.give(start, size, align);
             }
+            assert_eq!(arena.has_room(), has_room_by_count(&arena));
         }
         assert!(refused > 100, "the arena was never full: {refused}");
         assert!(extended > 100, "nothing grew: {extended}");
