@@ -30,19 +30,10 @@ struct sojourn_offer {
 	u16		class;
 };
 
-struct sojourn_state {
-	u64	packets;
-	u64	bytes;
-	u64	marked;
-	u64	overlimits;
-	u64	no_buffer;
-};
-
 struct sojourn_memory *sojourn_arena(void *at, size_t bytes);
 int sojourn_new(struct sojourn_memory *memory, const char *text, size_t len,
 		const struct sojourn_link *link, char *room, size_t room_len);
 void sojourn_end(struct sojourn_memory *memory);
-bool sojourn_has_room(struct sojourn_memory *memory);
 size_t sojourn_used(struct sojourn_memory *memory);
 bool sojourn_can_take(struct sojourn_memory *memory, size_t bytes, size_t at_once);
 bool sojourn_enqueue(struct sojourn_memory *memory, const struct sojourn_offer *offer, u64 now,
@@ -50,7 +41,6 @@ bool sojourn_enqueue(struct sojourn_memory *memory, const struct sojourn_offer *
 size_t sojourn_dequeue(struct sojourn_memory *memory, u64 now, u64 *next, void *call);
 int sojourn_change(struct sojourn_memory *memory, const char *text, size_t len, u64 now);
 void sojourn_reset(struct sojourn_memory *memory);
-void sojourn_state(struct sojourn_memory *memory, struct sojourn_state *state);
 size_t sojourn_show(struct sojourn_memory *memory, u16 handle, u64 now, char *room,
 		    size_t room_len);
 size_t sojourn_check(const char *text, size_t len, u64 packets, char *room, size_t room_len);

@@ -43,7 +43,6 @@ MODULE_PARM_DESC(memory, "memory of a qdisc at least, in MiB, from 1 to 64");
 struct sojourn_sched {
 	struct sojourn_memory	*memory;
 	struct qdisc_watchdog	watchdog;
-	u64			no_memory;
 };
 
 /* What a call of the library drops. */
@@ -164,11 +163,37 @@ void sojourn_kernel_panic(const char *text, size_t len)
 	BUG();
 }
 
+/* Offers a packet whose first bytes are known; returns whether it was taken. */
+static bool sojourn_offer_front(struct Qdisc *sch, const struct sojourn_offer *offer,
+				struct sojourn_call *call)
+{
+	struct sk_buff *skb = (struct sk_buff *)offer->skb;
+	struct sojourn_sched *q = qdisc_priv(sch);
+
+	call->offered = skb;
+	call->refused = false;
+	sch->q.qlen++;
+	sch->qstats.backlog += offer->len;
+	if (!sojourn_enqueue(q->memory, offer, ktime_get_ns(), call))
+		sojourn_kernel_dropped(call, (size_t)skb, 0);
+	return !call->refused;
+}
+
+/* The same where they are not in one piece. Alone, as kernels clear such a copy each time. */
+static noinline bool sojourn_offer_copy(struct Qdisc *sch, struct sojourn_offer *offer,
+					struct sojourn_call *call)
+{
+	u8 copy[SOJOURN_FRONT];
+
+	if (skb_copy_bits((struct sk_buff *)offer->skb, 0, copy, offer->front_len))
+		offer->front_len = 0;
+	offer->front = copy;
+	return sojourn_offer_front(sch, offer, call);
+}
+
 /* Offers a packet that is not a super-packet; returns whether it was taken. */
 static bool sojourn_offer(struct Qdisc *sch, struct sk_buff *skb, struct sojourn_call *call)
 {
-	struct sojourn_sched *q = qdisc_priv(sch);
-	u8 copy[SOJOURN_FRONT];
 	struct sojourn_offer offer = {
 		.skb = (size_t)skb,
 		.front = skb->data,
@@ -179,20 +204,9 @@ static bool sojourn_offer(struct Qdisc *sch, struct sk_buff *skb, struct sojourn
 
 	if (TC_H_MAJ(skb->priority) == sch->handle)
 		offer.class = TC_H_MIN(skb->priority);
-	if (skb_headlen(skb) < offer.front_len) {
-		if (skb_copy_bits(skb, 0, copy, offer.front_len))
-			offer.front_len = 0;
-		offer.front = copy;
-	}
-	call->offered = skb;
-	call->refused = false;
-	sch->q.qlen++;
-	sch->qstats.backlog += offer.len;
-	if (!sojourn_enqueue(q->memory, &offer, ktime_get_ns(), call)) {
-		q->no_memory++;
-		sojourn_kernel_dropped(call, (size_t)skb, 0);
-	}
-	return !call->refused;
+	if (skb_headlen(skb) < offer.front_len)
+		return sojourn_offer_copy(sch, &offer, call);
+	return sojourn_offer_front(sch, &offer, call);
 }
 
 /* Offers the segments of a super-packet; a discipline then decides on packets as the wire has them. */

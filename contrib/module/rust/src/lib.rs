@@ -21,7 +21,6 @@ use core::ptr;
 use core::slice;
 use sojourn_module::check::{digest, is_checked};
 use sojourn_module::{Arena, Block, FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
-use sojourn_qdisc::Backlog;
 use sojourn_units::Time;
 
 // What the C side offers.
@@ -285,16 +284,6 @@ unsafe fn instance<'a>(memory: *mut Memory) -> &'a mut Option<Instance<Linux>> {
     unsafe { &mut *ptr::addr_of_mut!((*memory).instance) }
 }
 
-/// Whether a call could need more memory than there is.
-///
-/// # Safety
-/// As of [`sojourn_new`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_has_room(memory: *mut Memory) -> bool {
-    // SAFETY: the caller's.
-    unsafe { (*memory).arena.has_room() }
-}
-
 /// A packet as the C side describes it.
 #[repr(C)]
 pub struct COffer {
@@ -433,37 +422,6 @@ pub unsafe extern "C" fn sojourn_reset(memory: *mut Memory) {
     if let Some(instance) = unsafe { instance(memory) } {
         instance.reset();
     }
-}
-
-/// What the C side shows of a qdisc beside its own counters.
-#[repr(C)]
-pub struct CState {
-    packets: u64,
-    bytes: u64,
-    marked: u64,
-    overlimits: u64,
-    no_buffer: u64,
-}
-
-/// What is held and counted.
-///
-/// # Safety
-/// As of [`sojourn_new`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_state(memory: *mut Memory, state: &mut CState) {
-    // SAFETY: the caller's.
-    let Some(instance) = (unsafe { instance(memory) }) else {
-        return;
-    };
-    let Backlog { packets, bytes } = instance.backlog();
-    let counters = instance.counters();
-    *state = CState {
-        packets,
-        bytes,
-        marked: counters.marked.packets,
-        overlimits: counters.overlimits,
-        no_buffer: counters.dropped_for(sojourn_qdisc::DropReason::NoBuffer),
-    };
 }
 
 /// Writes the qdisc's string (`handle` zero) or its statistics as JSON to `room`; returns the whole
