@@ -2,12 +2,13 @@
 //! (Linux 6.6): what `tc filter replace dev DEVICE ingress bpf direct-action` does.
 //!
 //! Unlike a tcx link it does not go with the process that made it, so the program has to do nothing
-//! any more by itself then. The next one takes the place of what a killed process has left.
+//! any more by itself then. The next one takes the place of what a killed process has left. Others
+//! may remove it, or the qdisc with it; then it can be put back.
 //!
 //! Source: `linux/pkt_sched.h`, `pkt_cls.h` and `rtnetlink.h`, whose names the numbers bear.
 
 use crate::links::Links;
-use crate::netlink::{CREATE, EXCL, REPLACE, attribute, text};
+use crate::netlink::{CREATE, EXCL, REPLACE, attribute, find, text};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,16 +17,22 @@ const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;
 const RTM_NEWTFILTER: u16 = 44;
 const RTM_DELTFILTER: u16 = 45;
+const RTM_GETTFILTER: u16 = 46;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_BPF_FD: u16 = 6;
 const TCA_BPF_NAME: u16 = 7;
 const TCA_BPF_FLAGS: u16 = 8;
+const TCA_BPF_ID: u16 = 11;
 const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
-/// `TC_H_CLSACT`, the handle of the qdisc that is made there, and `TC_H_MIN_INGRESS` of it.
+/// Length of `struct tcmsg`.
+const HEADER: usize = 20;
+/// `TC_H_CLSACT`, the handle of the qdisc that is made there, and `TC_H_MIN_INGRESS` and
+/// `TC_H_MIN_EGRESS` of it.
 const PARENT: u32 = 0xffff_fff1;
 const HANDLE: u32 = 0xffff_0000;
 const INGRESS: u32 = 0xffff_fff2;
+const EGRESS: u32 = 0xffff_fff3;
 /// Preference and handle of our filter: behind those that people number by hand.
 const PREFERENCE: u32 = 29_546;
 const OURS: u32 = 1;
@@ -35,7 +42,10 @@ const NAME: &str = "sojourn";
 /// A program at an interface until this is dropped, or, when the process is killed, for longer.
 pub(crate) struct Filter {
     links: Links,
+    program: OwnedFd,
     interface: u32,
+    /// The kernel's number of the program, by which the filter is told from another in its place.
+    number: Option<Vec<u8>>,
     /// There was no clsact before.
     made: bool,
 }
@@ -49,8 +59,8 @@ impl fmt::Debug for Filter {
 }
 
 /// `struct tcmsg`.
-fn header(interface: u32, handle: u32, parent: u32, info: u32) -> [u8; 20] {
-    let mut header = [0; 20];
+fn header(interface: u32, handle: u32, parent: u32, info: u32) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
     header[4..8].copy_from_slice(&interface.to_ne_bytes());
     header[8..12].copy_from_slice(&handle.to_ne_bytes());
     header[12..16].copy_from_slice(&parent.to_ne_bytes());
@@ -59,7 +69,7 @@ fn header(interface: u32, handle: u32, parent: u32, info: u32) -> [u8; 20] {
 }
 
 /// The header of our filter.
-fn ours(interface: u32) -> [u8; 20] {
+fn ours(interface: u32) -> [u8; HEADER] {
     let protocol = (libc::ETH_P_ALL as u16).to_be();
     let info = PREFERENCE << 16 | u32::from(protocol);
     header(interface, OURS, INGRESS, info)
@@ -70,23 +80,52 @@ impl Filter {
     ///
     /// # Errors
     /// What the kernel refuses: `ENOENT` or `EOPNOTSUPP` where it has neither.
-    pub(crate) fn attach(program: &OwnedFd, interface: u32) -> io::Result<Self> {
-        let mut links = Links::open()?;
+    pub(crate) fn attach(program: OwnedFd, interface: u32) -> io::Result<Self> {
+        let mut filter = Self {
+            links: Links::open()?,
+            program,
+            interface,
+            number: None,
+            made: false,
+        };
+        filter.put()?;
+        Ok(filter)
+    }
+
+    /// Puts the program there again if somebody has removed it; tells whether somebody had.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub(crate) fn put_back(&mut self) -> io::Result<bool> {
+        let is_there = match number(&mut self.links, self.interface) {
+            Ok(number) => number == self.number,
+            // There is no such filter, or no such qdisc.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINVAL)) => {
+                false
+            }
+            Err(error) => return Err(error),
+        };
+        if !is_there {
+            self.put()?;
+        }
+        Ok(!is_there)
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        let interface = self.interface;
         let qdisc = header(interface, HANDLE, PARENT, 0);
         let kind = text(TCA_KIND, "clsact");
-        let made = match links.change(RTM_NEWQDISC, CREATE | EXCL, &qdisc, &kind) {
+        let made = self
+            .links
+            .change(RTM_NEWQDISC, CREATE | EXCL, &qdisc, &kind);
+        self.made = match made {
             Ok(()) => true,
             // That, or SQM's `ingress`, which serves as well.
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => false,
             Err(error) => return Err(error),
         };
-        let mut filter = Self {
-            links,
-            interface,
-            made,
-        };
         let options = [
-            attribute(TCA_BPF_FD, &program.as_raw_fd().to_ne_bytes()),
+            attribute(TCA_BPF_FD, &self.program.as_raw_fd().to_ne_bytes()),
             text(TCA_BPF_NAME, NAME),
             attribute(TCA_BPF_FLAGS, &TCA_BPF_FLAG_ACT_DIRECT.to_ne_bytes()),
         ];
@@ -94,13 +133,25 @@ impl Filter {
             text(TCA_KIND, "bpf"),
             attribute(TCA_OPTIONS, &options.concat()),
         ];
-        filter.links.change(
+        self.links.change(
             RTM_NEWTFILTER,
             CREATE | REPLACE,
             &ours(interface),
             &attributes.concat(),
         )?;
-        Ok(filter)
+        self.number = number(&mut self.links, interface)?;
+        Ok(())
+    }
+
+    /// Whether filters of others are in the qdisc.
+    fn is_shared(&self) -> io::Result<bool> {
+        for parent in [INGRESS, EGRESS] {
+            let of = header(self.interface, 0, parent, 0);
+            if !self.links.list(RTM_GETTFILTER, &of)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -108,12 +159,22 @@ impl Drop for Filter {
     fn drop(&mut self) {
         // The interface may be gone.
         let _ = remove(&mut self.links, self.interface);
-        if self.made {
+        if self.made && self.is_shared().is_ok_and(|is_shared| !is_shared) {
             let qdisc = header(self.interface, HANDLE, PARENT, 0);
             let kind = text(TCA_KIND, "clsact");
             let _ = self.links.change(RTM_DELQDISC, 0, &qdisc, &kind);
         }
     }
+}
+
+/// The kernel's number of the program in our filter's place; none below Linux 4.16, which does not
+/// tell it.
+fn number(links: &mut Links, interface: u32) -> io::Result<Option<Vec<u8>>> {
+    let kind = text(TCA_KIND, "bpf");
+    let filter = links.ask(RTM_GETTFILTER, &ours(interface), &kind)?;
+    let attributes = filter.get(HEADER..).unwrap_or_default();
+    let options = find(attributes, TCA_OPTIONS).unwrap_or_default();
+    Ok(find(options, TCA_BPF_ID).map(<[u8]>::to_vec))
 }
 
 /// Removes the filter of a killed process, if there is one; tells whether there was.

@@ -15,7 +15,7 @@ use crate::interface::{Interface, has_address};
 use crate::links::Links;
 use crate::namespace::Namespace;
 use crate::port::Port;
-use crate::sys::{Gate, Hook, wait_for_packets};
+use crate::sys::{Gate, Held, Hook, wait_for_packets};
 use sojourn_units::Time;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,9 +54,9 @@ pub(crate) struct Place {
     removable: bool,
 }
 
-/// A place, whatever became of those who had it.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is shared, whatever became of those who had it.
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FailOpenBridge {
@@ -142,6 +142,11 @@ impl FailOpenBridge {
     /// For the monitor.
     pub(crate) fn place(&self) -> Arc<Mutex<Place>> {
         Arc::clone(&self.place)
+    }
+
+    /// For the monitor.
+    pub(crate) fn gate(&self) -> Arc<Mutex<Held>> {
+        self.gate.held()
     }
 
     /// Takes all frames from now on.

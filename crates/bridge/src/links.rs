@@ -3,8 +3,8 @@
 //! Source: `rtnetlink(7)`; `linux/rtnetlink.h` and `if_link.h`, whose names the numbers bear.
 
 use crate::netlink::{
-    ACK, CREATE, ERROR, EXCL, Socket, attribute, connect, find, message, messages, outcome,
-    protocols::NETLINK_ROUTE, text, word,
+    ACK, CREATE, ERROR, EXCL, Socket, attribute, connect, cut_off, find, list, message, messages,
+    outcome, protocols::NETLINK_ROUTE, text, word,
 };
 use std::io;
 
@@ -227,12 +227,34 @@ impl Links {
     /// # Errors
     /// What the kernel refuses.
     pub fn link(&mut self, index: u32) -> io::Result<Link> {
-        let answer = self.request(RTM_GETLINK, 0, &header(index, 0), &[])?;
-        let link = answer.as_ref().and_then(|body| {
-            let flags = word(body, 2)?;
-            Some(Link(flags, body.get(header(0, 0).len()..)?.to_vec()))
-        });
-        link.ok_or_else(|| io::Error::other("netlink tells no link"))
+        let body = self.ask(RTM_GETLINK, &header(index, 0), &[])?;
+        let flags = word(&body, 2);
+        let attributes = body.get(header(0, 0).len()..);
+        let link = flags.zip(attributes);
+        let link = link.map(|(flags, attributes)| Link(flags, attributes.to_vec()));
+        link.ok_or_else(cut_off)
+    }
+
+    /// Makes a request that is answered by what was asked for: the answer without its header.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub(crate) fn ask(
+        &mut self,
+        kind: u16,
+        header: &[u8],
+        attributes: &[u8],
+    ) -> io::Result<Vec<u8>> {
+        let answer = self.request(kind, 0, header, attributes)?;
+        answer.ok_or_else(|| io::Error::other("netlink tells nothing"))
+    }
+
+    /// All that there is of a kind, without the headers of the answers.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub(crate) fn list(&self, kind: u16, header: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        list(&self.socket, kind, header)
     }
 
     /// Makes a request that is answered by an acknowledgement alone.
@@ -264,7 +286,7 @@ impl Links {
         match messages(&answer).next() {
             Some((ERROR, body)) => outcome(body).map(|()| None),
             Some((_, body)) => Ok(Some(body.to_vec())),
-            None => Err(io::Error::other("netlink's answer is cut off")),
+            None => Err(cut_off()),
         }
     }
 }

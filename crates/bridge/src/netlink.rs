@@ -112,7 +112,33 @@ pub fn outcome(body: &[u8]) -> io::Result<()> {
     match word(body, 0).map(u32::cast_signed) {
         Some(0) => Ok(()),
         Some(code) => Err(io::Error::from_raw_os_error(code.wrapping_neg())),
-        None => Err(io::Error::other("netlink's answer is cut off")),
+        None => Err(cut_off()),
+    }
+}
+
+/// An answer is shorter than it says.
+pub(crate) fn cut_off() -> io::Error {
+    io::Error::other("netlink's answer is cut off")
+}
+
+/// Asks for all that there is of a kind, and reads the answers, without their headers.
+pub(crate) fn list(socket: &Socket, kind: u16, header: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    socket.send(&message(kind, DUMP, header, &[]), 0)?;
+    let mut list = Vec::new();
+    loop {
+        let (answers, _) = socket.recv_from_full()?;
+        let mut is_cut_off = true;
+        for (kind, body) in messages(&answers) {
+            is_cut_off = false;
+            match kind {
+                DONE => return Ok(list),
+                ERROR => return outcome(body).map(|()| list),
+                _ => list.push(body.to_vec()),
+            }
+        }
+        if is_cut_off {
+            return Err(cut_off());
+        }
     }
 }
 

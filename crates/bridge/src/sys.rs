@@ -10,7 +10,7 @@ mod xdp;
 
 pub(crate) use batch::{ControlBuffer, receive, send};
 pub use bpf::Hook;
-pub(crate) use bpf::{Gate, META, Redirect, TAGGED, Taking, wait_for_packets};
+pub(crate) use bpf::{Gate, Held, META, Redirect, TAGGED, Taking, wait_for_packets};
 pub use interface::Request;
 pub(crate) use interface::names;
 pub use signals::{Signal, Signals};

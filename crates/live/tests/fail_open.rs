@@ -144,6 +144,57 @@ fn without_tcx_a_filter_keeps_frames_from_the_kernel_bridge() {
     assert_eq!(told.len(), 2, "{told:?}");
 }
 
+/// Whoever deletes the qdisc takes the filter along, and another program may take its place.
+#[test]
+fn a_filter_that_vanishes_is_put_back() {
+    /// A filter that matches no frame.
+    const OTHER: &str = "bpf bytecode '1,6 0 0 0,'";
+    let link = Link::new();
+    let config = BridgeConfig {
+        hook: Hook::Clsact,
+        ..kept()
+    };
+    let tc = |words: &str| {
+        let run = || {
+            Command::new("sh")
+                .args(["-c", &format!("tc {words}")])
+                .status()
+        };
+        let status = link.middle.run(run).expect("there is a shell");
+        assert!(status.success(), "tc {words}");
+    };
+    looked_after(&link, config, |remote, heard| {
+        passes(&link, "before");
+        for (repairs, (harm, lost)) in (1..).zip([
+            ("qdisc delete dev a1 clsact", "`a1` has lost"),
+            ("filter delete dev b1 ingress", "`b1` has lost"),
+            (
+                &format!("filter replace dev a1 ingress pref 29546 handle 1 {OTHER}"),
+                "`a1` has lost",
+            ),
+        ]) {
+            tc(harm);
+            let said = heard.recv_timeout(PATIENCE).expect(harm);
+            assert!(said.contains(lost), "{harm}: {said}");
+            assert_eq!(remote.fail_open().repairs, repairs, "{harm}");
+            assert!(remote.fail_open().well, "{harm}: {said}");
+            passes(&link, harm);
+        }
+        // A filter of another's in our qdisc, which then stays.
+        tc(&format!("filter add dev a1 egress pref 1 {OTHER}"));
+    });
+    assert_eq!(exchange(&link), PASSES, "without us");
+    let left = link.middle.run(|| {
+        let asked = ["-c", "tc qdisc show dev a1; tc filter show dev a1 ingress"];
+        Command::new("sh").args(asked).output().expect("a shell")
+    });
+    let left = String::from_utf8_lossy(&left.stdout).into_owned();
+    assert!(
+        left.contains("clsact") && !left.contains("sojourn"),
+        "{left}"
+    );
+}
+
 /// A clean end takes away what was made anew, too.
 #[test]
 fn what_was_made_anew_goes_at_the_end() {

@@ -321,6 +321,11 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
         let ready = u8::from(pair.fail_open.ready);
         page.sample(&[("pair", &pair.name)], f64::from(ready));
     }
+    let help = "Times that fail open was repaired while the bridge ran.";
+    page.family("fail_open_repairs", MetricType::Counter, help);
+    for pair in pairs {
+        page.sample(&[("pair", &pair.name)], pair.fail_open.repairs as f64);
+    }
     let asked = pairs.iter().filter_map(|pair| {
         let asked = pair.snapshot.as_ref()?.reflectors.as_ref()?;
         Some((&pair.name, asked))

@@ -130,7 +130,12 @@ impl Request {
 
 /// What happens to a link when the process dies, for programs.
 pub(crate) fn fail_open(state: &FailOpenState) -> Value {
-    json!({"ready": state.ready, "well": state.well, "text": state.text})
+    json!({
+        "ready": state.ready,
+        "well": state.well,
+        "text": state.text,
+        "repairs": state.repairs,
+    })
 }
 
 /// The answer to a request that cannot be done.

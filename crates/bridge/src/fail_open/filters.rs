@@ -7,15 +7,12 @@
 //! Source: `linux/netfilter/nf_tables.h`; `/proc/net/ip_tables_names` of x_tables.
 //! Not here: rules of the old ebtables, which cannot be listed without its own tool.
 
-use crate::netlink::{
-    DONE, DUMP, ERROR, connect, find, message, messages, protocols::NETLINK_NETFILTER,
-};
+use crate::netlink::{connect, find, list, protocols::NETLINK_NETFILTER};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Subsystem nf_tables: a chain, the request for all of them.
-const NEW_CHAIN: u16 = 10 << 8 | 3;
+/// Subsystem nf_tables: the request for all chains.
 const GET_CHAIN: u16 = 10 << 8 | 4;
 const NFTA_CHAIN_TABLE: u16 = 1;
 const NFTA_CHAIN_NAME: u16 = 3;
@@ -86,21 +83,8 @@ struct Chain {
 fn chains() -> io::Result<Vec<Chain>> {
     let socket = connect(NETLINK_NETFILTER)?;
     // `struct nfgenmsg` of all families.
-    socket.send(&message(GET_CHAIN, DUMP, &[0; 4], &[]), 0)?;
-    let mut chains = Vec::new();
-    loop {
-        let (answer, _) = socket.recv_from_full()?;
-        for (kind, body) in messages(&answer) {
-            match kind {
-                DONE | ERROR => return Ok(chains),
-                NEW_CHAIN => chains.extend(chain(body)),
-                _ => {}
-            }
-        }
-        if messages(&answer).next().is_none() {
-            return Ok(chains);
-        }
-    }
+    let chains = list(&socket, GET_CHAIN, &[0; 4])?;
+    Ok(chains.iter().filter_map(|body| chain(body)).collect())
 }
 
 /// A chain, unless no forwarded packet comes to it or it lets all pass.

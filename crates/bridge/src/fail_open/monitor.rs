@@ -1,9 +1,10 @@
-//! Looks after the way round while the bridge runs: masters, the kernel bridge and its ports,
-//! addresses, netfilter.
+//! Looks after the way round while the bridge runs: masters, the kernel bridge and its ports, the
+//! gate before it, addresses, netfilter.
 //!
 //! A thread of its own, off the path of frames. rtnetlink wakes it up; what tells no news (sysctls,
-//! chains) it looks at by itself. A kernel bridge of ours that is gone, down or not as it was made
-//! is mended; one of the user's is left alone and told of.
+//! chains, links of tcx) it looks at by itself. A kernel bridge of ours that is gone, down or not
+//! as it was made is mended, and so is a gate that is gone; a user's bridge is left alone and told
+//! of.
 
 use super::filters::in_the_way;
 use super::{Place, bridge_name, build, locked, make, remember, remove, settle};
@@ -11,6 +12,7 @@ use crate::claim::Claim;
 use crate::interface::{Interface, has_address};
 use crate::links::{Link, Links};
 use crate::netlink::{Socket, connect, protocols::NETLINK_ROUTE};
+use crate::sys::Held;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::fmt::Write as _;
 use std::io;
@@ -19,12 +21,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// News of links, of IPv4 addresses, of IPv6 addresses (`RTNLGRP_*`).
-const GROUPS: [u32; 3] = [1, 5, 9];
+/// News of links, of qdiscs and filters, of IPv4 addresses, of IPv6 addresses (`RTNLGRP_*`).
+const GROUPS: [u32; 4] = [1, 4, 5, 9];
 /// After news: what belongs together comes together.
 const SETTLES: Duration = Duration::from_millis(30);
 /// After something was mended: others that undo it are not raced with.
 const RESTS: Duration = Duration::from_millis(300);
+/// Somebody breaks the same thing again and again: then it is mended each time, and told so often.
+const SAYS_AGAIN: Duration = Duration::from_secs(60);
 /// Without news.
 const LOOKS: Duration = Duration::from_millis(900);
 /// Netfilter, which tells no news, is asked at each look, but not again within this time.
@@ -39,6 +43,8 @@ pub struct FailOpenState {
     pub well: bool,
     /// As a sentence for the user.
     pub text: String,
+    /// How often something was mended while the bridge ran.
+    pub repairs: u64,
 }
 
 /// What there is to look after.
@@ -46,6 +52,8 @@ pub(crate) struct Watched {
     pub(crate) ports: [Interface; 2],
     /// The kernel bridge; none where there is no way round.
     pub(crate) place: Option<Arc<Mutex<Place>>>,
+    /// What keeps our frames from it; there is one where there is a kernel bridge.
+    pub(crate) gate: Option<Arc<Mutex<Held>>>,
     /// What was said when the bridge was opened.
     pub(crate) state: FailOpenState,
     /// Remember a kernel bridge of ours.
@@ -61,11 +69,11 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     /// Looks after it from now on, in the calling thread's network namespace. `tell` gets every
-    /// state that differs from the one before, and a sentence: what it is, what has been mended, or
-    /// that the MTUs differ.
+    /// state that differs from the one before, and what there is to say, if it was not said just
+    /// before: what it is, what has been mended, or that the MTUs differ.
     pub(crate) fn start(
         watched: Watched,
-        tell: impl Fn(&FailOpenState, String) + Send + 'static,
+        tell: impl Fn(&FailOpenState, Option<String>) + Send + 'static,
     ) -> io::Result<Self> {
         let news = connect(NETLINK_ROUTE)?;
         for group in GROUPS {
@@ -111,28 +119,37 @@ struct Looker {
 }
 
 impl Looker {
-    fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, String)) {
+    fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, Option<String>)) {
         let mut asked: Option<Instant> = None;
-        let mut last = String::new();
+        // What has been mended when something was told last.
+        let mut last = (String::new(), None);
         loop {
             if asked.is_none_or(|at| at.elapsed() >= FILTERS_REST) {
                 asked = Some(Instant::now());
                 self.filters = self.watched.place.as_ref().and_then(|_| in_the_way());
             }
-            let (state, mended) = self.look();
+            let (mut state, mended) = self.look();
             let has_mended = mended.is_some();
-            if state != self.watched.state || mended.as_ref().is_some_and(|it| *it != last) {
-                last = mended.unwrap_or_default();
-                let what = match last.as_str() {
+            state.repairs = self.watched.state.repairs;
+            let is_new = |mended: &String| {
+                *mended != last.0 || last.1.is_none_or(|at: Instant| at.elapsed() >= SAYS_AGAIN)
+            };
+            if state != self.watched.state || mended.as_ref().is_some_and(is_new) {
+                last = (mended.unwrap_or_default(), Some(Instant::now()));
+                let what = match last.0.as_str() {
                     "" => state.text.clone(),
                     mended => format!("{mended}; {}", state.text),
                 };
-                tell(&state, what);
-                self.watched.state = state;
+                state.repairs += u64::from(has_mended);
+                tell(&state, Some(what));
+            } else if has_mended {
+                state.repairs += 1;
+                tell(&state, None);
             }
+            self.watched.state = state;
             let mtus = self.mtus();
             if let Some(mtus) = mtus.clone().filter(|_| mtus != self.mtus) {
-                tell(&self.watched.state, mtus);
+                tell(&self.watched.state, Some(mtus));
             }
             self.mtus = mtus;
             if has_mended && waits(bell, None, RESTS) == Woken::ByBell {
@@ -165,17 +182,44 @@ impl Looker {
         let Some(place) = self.watched.place.clone() else {
             return (self.look_without(), None);
         };
+        // First the gate: without it every frame passes twice.
+        let gate = self.mend_gate();
         let mut place = locked(&place);
         let mended = match self.mend(&mut place) {
             Ok(mended) => mended,
-            Err(why) => return (FailOpenState::not_ready(&why), None),
+            Err(why) => return (FailOpenState::not_ready(&why), gate.unwrap_or_default()),
         };
         let ports = &self.watched.ports;
         let names = ports.iter().map(|port| port.name.as_str());
         let mut names = names.chain([place.name.as_str()]);
         let addressed = names.find(|name| has_address(name));
-        let state = FailOpenState::of(&place.name, addressed, self.filters.as_deref());
-        (state, mended)
+        let mut state = FailOpenState::of(&place.name, addressed, self.filters.as_deref());
+        let gate = gate.unwrap_or_else(|why| {
+            let _ = write!(state.text, ", but every frame passes twice: {why}");
+            state.well = false;
+            None
+        });
+        let mended: Vec<_> = gate.into_iter().chain(mended).collect();
+        (state, (!mended.is_empty()).then(|| mended.join("; ")))
+    }
+
+    /// Puts programs of the gate back that somebody has removed, and says which.
+    fn mend_gate(&self) -> Result<Option<String>, String> {
+        let Some(gate) = &self.watched.gate else {
+            return Ok(None);
+        };
+        let put_back = locked(gate)
+            .put_back()
+            .map_err(|error| format!("put the BPF program at an interface back: {error}"))?;
+        let ports = self.watched.ports.iter().zip(put_back);
+        let lost = ports.filter(|(_, was_gone)| *was_gone);
+        let lost: Vec<_> = lost.map(|(port, _)| format!("`{}`", port.name)).collect();
+        Ok((!lost.is_empty()).then(|| {
+            format!(
+                "{} has lost the BPF program that keeps frames from the kernel bridge; put it back",
+                lost.join(" and ")
+            )
+        }))
     }
 
     /// Without a way round another bridge between the interfaces forwards every frame once more.
@@ -369,6 +413,7 @@ impl FailOpenState {
             ready: false,
             well: true,
             text: OFF.into(),
+            repairs: 0,
         }
     }
 
@@ -379,6 +424,7 @@ impl FailOpenState {
             ready: false,
             well: false,
             text: format!("{text}{why}"),
+            repairs: 0,
         }
     }
 
@@ -388,6 +434,7 @@ impl FailOpenState {
             ready: false,
             well: false,
             text: format!("fail open: not ready, the link would go down with this process: {why}"),
+            repairs: 0,
         }
     }
 
@@ -408,6 +455,7 @@ impl FailOpenState {
             ready: filters.is_none(),
             well: addressed.is_none() && filters.is_none(),
             text,
+            repairs: 0,
         }
     }
 }

@@ -190,6 +190,37 @@ fn frames_go_the_way_that_the_time_says() {
     }
 }
 
+/// Others remove the programs that keep frames from the kernel bridge: a frame comes twice until
+/// they are back, and once from then on.
+#[test]
+fn a_gate_that_was_removed_is_put_back() {
+    for hook in [Hook::Newest, Hook::Clsact] {
+        apart(move || {
+            let Some(mut rig) = Rig::new(1) else {
+                return;
+            };
+            let bridge = rig.install(hook);
+            let gate = bridge.gate();
+            let put_back = || locked(&gate).put_back().expect("the interfaces are there");
+            assert_eq!(put_back(), [false; 2], "{hook:?}: nothing is gone");
+            locked(&gate).detach().expect("it is ours");
+            if hook == Hook::Clsact {
+                tc("qdisc delete dev left clsact");
+                tc("filter delete dev right ingress");
+            }
+            assert_eq!(rig.send(), [[1, 1]; BATCH as usize], "{hook:?}: no gate");
+            assert_eq!(put_back(), [true; 2], "{hook:?}");
+            assert_eq!(rig.send(), [OURS; BATCH as usize], "{hook:?}: a gate");
+            assert_eq!(put_back(), [false; 2], "{hook:?}: it is there again");
+        });
+    }
+}
+
+fn tc(words: &str) {
+    let ran = Command::new("tc").args(words.split(' ')).status();
+    assert!(ran.expect("iproute2 is there").success(), "tc {words}");
+}
+
 /// The time is changed while frames are under way, as fast as a processor can.
 #[test]
 fn no_frame_goes_both_ways_or_neither() {

@@ -188,13 +188,16 @@ impl Bridge {
         let watched = Watched {
             ports: self.ports.clone(),
             place: self.fallback.bridge().map(FailOpenBridge::place),
+            gate: self.fallback.bridge().map(FailOpenBridge::gate),
             state: FailOpenState::clone(&self.remote.fail_open()),
             claims: Arc::clone(&self.claims),
         };
         let remote = self.remote.clone();
         let monitor = Monitor::start(watched, move |state, text| {
             remote.set_fail_open(state.clone());
-            tell(text);
+            if let Some(text) = text {
+                tell(text);
+            }
         });
         self.monitor = Some(monitor.doing("look after the kernel bridge")?);
         Ok(())

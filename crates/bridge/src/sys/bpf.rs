@@ -5,7 +5,7 @@ mod gate;
 mod redirect;
 
 pub use gate::Hook;
-pub(crate) use gate::{Gate, Taking, wait_for_packets};
+pub(crate) use gate::{Gate, Held, Taking, wait_for_packets};
 pub(crate) use redirect::{META, Redirect, TAGGED};
 
 use super::mapping::Mapping;
@@ -22,7 +22,10 @@ const PAGE: usize = 4096;
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
+const BPF_OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const BPF_LINK_CREATE: libc::c_long = 28;
+#[cfg(test)]
+const BPF_LINK_DETACH: libc::c_long = 34;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 const BPF_PSEUDO_MAP_FD: u8 = 1;
@@ -101,6 +104,38 @@ struct LinkCreate {
     rest: [u64; 14],
 }
 
+/// `struct bpf_link_info`, as far as a link of tcx needs it: longer than any kernel's.
+#[repr(C)]
+#[derive(Default)]
+struct LinkInfo {
+    kind: u32,
+    number: u32,
+    program: u32,
+    padding: u32,
+    interface: u32,
+    attach: u32,
+    rest: [u64; 16],
+}
+
+/// `union bpf_attr`, as far as BPF_OBJ_GET_INFO_BY_FD needs it.
+#[repr(C)]
+#[derive(Default)]
+struct InfoGet {
+    descriptor: u32,
+    len: u32,
+    info: u64,
+    rest: [u64; 14],
+}
+
+/// `union bpf_attr`, as far as BPF_LINK_DETACH needs it.
+#[cfg(test)]
+#[repr(C)]
+#[derive(Default)]
+struct LinkDetach {
+    link: u32,
+    rest: [u32; 31],
+}
+
 /// `bpf(2)` with one of the structures above.
 fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<i32> {
     // SAFETY: the structure is at least as long as the kernel reads for this command, and zero
@@ -159,6 +194,29 @@ fn attach(program: &OwnedFd, interface: u32, attach: u32, flags: u32) -> io::Res
             ..LinkCreate::default()
         },
     )
+}
+
+/// The interface to which a link of tcx attaches its program; 0 when it was detached.
+fn interface_of(link: &OwnedFd) -> io::Result<u32> {
+    let mut info = LinkInfo::default();
+    let get = InfoGet {
+        descriptor: link.as_raw_fd() as u32,
+        len: size_of::<LinkInfo>() as u32,
+        info: (&raw mut info) as u64,
+        ..InfoGet::default()
+    };
+    call(BPF_OBJ_GET_INFO_BY_FD, &get)?;
+    Ok(info.interface)
+}
+
+/// Detaches a program as another process can, which leaves its link without effect.
+#[cfg(test)]
+fn detach(link: &OwnedFd) -> io::Result<()> {
+    let detach = LinkDetach {
+        link: link.as_raw_fd() as u32,
+        ..LinkDetach::default()
+    };
+    call(BPF_LINK_DETACH, &detach).map(drop)
 }
 
 /// Words that programs and this process share.

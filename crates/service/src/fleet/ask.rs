@@ -139,10 +139,14 @@ impl Fleet {
                 Ok(snapshot) => snapshot.text(),
                 Err(error) => format!("{error}\n"),
             };
-            (
-                said.name.clone(),
-                format!("{text}{}\n", said.fail_open.text),
-            )
+            let fail_open = &said.fail_open;
+            let repairs = match fail_open.repairs {
+                0 => String::new(),
+                1 => "; repaired once".to_owned(),
+                times => format!("; repaired {times} times"),
+            };
+            let text = format!("{text}{}{repairs}\n", fail_open.text);
+            (said.name.clone(), text)
         };
         Ok(below_names(&said.iter().map(text).collect::<Vec<_>>()))
     }

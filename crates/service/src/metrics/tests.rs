@@ -73,6 +73,7 @@ fn answering() -> PairStats {
             ready: true,
             well: true,
             text: String::new(),
+            repairs: 2,
         }),
     }
 }
@@ -102,6 +103,7 @@ fn values_stand_under_their_names() {
         let page = page(dialect, &pairs());
         has(&page, "sojourn_up{pair=\"wan\"} 1");
         has(&page, "sojourn_fail_open{pair=\"wan\"} 1");
+        has(&page, "sojourn_fail_open_repairs_total{pair=\"wan\"} 2");
         has(
             &page,
             r#"sojourn_fail_open{pair="back\\slash \"quoted\""} 0"#,

@@ -28,18 +28,20 @@
 //! Lost, and counted by the kernel (`missed`): frames that were taken for a socket whose buffer is
 //! full. Lost without a count: what a process had taken when it was killed. Twice: frames whose
 //! mark another program of BPF overwrites between the two (a socket filter or a program of tc that
-//! writes `cb`).
+//! writes `cb`). Twice, until the monitor has put it back: all frames, when somebody removes the
+//! gate (`tc qdisc del dev eth1 clsact`).
 
-use super::{
-    BPF_FUNC_KTIME_GET_NS, BPF_PSEUDO_MAP_VALUE, Instruction, ProgramLoad, Words, attach, load,
-};
-use crate::clsact::Filter;
+mod held;
+
+pub(crate) use held::Held;
+
+use super::{BPF_FUNC_KTIME_GET_NS, BPF_PSEUDO_MAP_VALUE, Instruction, ProgramLoad, Words, load};
 use crate::forwarding::random_word;
 use crate::sys::set_option;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// From linux/bpf.h.
@@ -126,7 +128,9 @@ pub(crate) struct Gate {
     until: Arc<Words<1>>,
     /// What they mark them with: no other process knows it.
     mark: u64,
-    _held: Held,
+    /// Shared with the monitor, which puts back what others remove. Never locked by a thread that
+    /// forwards.
+    held: Arc<Mutex<Held>>,
 }
 
 /// The filter of one socket.
@@ -146,43 +150,22 @@ pub enum Hook {
     Clsact,
 }
 
-/// What has programs stay at interfaces.
-#[derive(Debug)]
-enum Held {
-    Links { _links: [OwnedFd; 2] },
-    Filters { _filters: [Filter; 2] },
-}
-
 impl Gate {
     /// A gate that lets all pass: there is no socket yet that takes anything.
     pub(crate) fn new(interfaces: [u32; 2], hook: Hook) -> io::Result<Self> {
         let mark = random_word();
-        // tcx takes a program once only.
-        let loaded = || load_as(BPF_PROG_TYPE_SCHED_CLS, &dropping(mark));
-        let by_tcx = || {
-            let attached = |interface| attach(&loaded()?, interface, BPF_TCX_INGRESS, 0);
-            let [left, right] = interfaces.map(attached);
-            let links = [left?, right?];
-            Ok(Held::Links { _links: links })
-        };
-        let by_clsact = || {
-            let [left, right] = interfaces.map(|interface| Filter::attach(&loaded()?, interface));
-            let filters = [left?, right?];
-            Ok(Held::Filters { _filters: filters })
-        };
-        let held = match hook {
-            Hook::Clsact => by_clsact(),
-            Hook::Newest => by_tcx().or_else(|error: io::Error| match error.raw_os_error() {
-                // It knows no such place.
-                Some(libc::EINVAL) => by_clsact(),
-                _ => Err(error),
-            }),
-        };
+        let load = || load_as(BPF_PROG_TYPE_SCHED_CLS, &dropping(mark));
+        let held = Held::new(interfaces, hook, load)?;
         Ok(Self {
             until: Arc::new(Words::new()?),
             mark,
-            _held: held?,
+            held: Arc::new(Mutex::new(held)),
         })
+    }
+
+    /// For the monitor.
+    pub(crate) fn held(&self) -> Arc<Mutex<Held>> {
+        Arc::clone(&self.held)
     }
 
     /// A filter for one socket, which may outlive the gate.
