@@ -135,9 +135,9 @@ fn row(cells: [&str; 9]) -> String {
 
 fn direction(view: &View, side: usize, name: &str, way: &Way) -> String {
     let before = view.before(side);
-    let pace = before.and_then(|(old, seconds)| way.pace(old, seconds));
+    let pace = before.and_then(|(old, seconds)| way.queued.pace(&old.queued, seconds));
     let bounds = &view.last().delay_bounds_ms;
-    let waited = before.and_then(|(old, _)| way.waited(old, bounds));
+    let waited = before.and_then(|(old, _)| way.delays.waited(&old.delays, bounds));
     let [bits, packets, drops, marks] = paces(pace);
     let [mean, high] = waits(waited, bounds);
     row([
@@ -146,7 +146,7 @@ fn direction(view: &View, side: usize, name: &str, way: &Way) -> String {
         &packets,
         &mean,
         &high,
-        &bytes(way.backlog_bytes),
+        &bytes(way.queued.backlog_bytes),
         &drops,
         &marks,
         "",
@@ -173,8 +173,8 @@ fn dual_rows(view: &View, side: usize, way: &Way) -> Vec<String> {
         let before = view
             .before(side)
             .and_then(|(old, seconds)| Some((old.queue_named(&queue.name)?, seconds)));
-        let pace = before.and_then(|(old, seconds)| queue.pace(old, seconds));
-        let waited = before.and_then(|(old, _)| queue.waited(old, bounds));
+        let pace = before.and_then(|(old, seconds)| queue.queued.pace(&old.queued, seconds));
+        let waited = before.and_then(|(old, _)| queue.delays.waited(&old.delays, bounds));
         let came = before.and_then(|(old, seconds)| queue.came_marked(old, seconds));
         let [bits, packets, drops, marks] = paces(pace);
         let [mean, high] = waits(waited, bounds);
@@ -185,7 +185,7 @@ fn dual_rows(view: &View, side: usize, way: &Way) -> Vec<String> {
             &packets,
             &mean,
             &high,
-            &bytes(queue.backlog_bytes),
+            &bytes(queue.queued.backlog_bytes),
             &drops,
             &marks,
             &came.map_or(String::new(), |came| format!("ce{}", number(came))),
@@ -199,7 +199,7 @@ fn unmatched_row(view: &View, side: usize, way: &Way) -> Option<String> {
     let unmatched = way.unmatched.as_ref()?;
     let pace = view.before(side).and_then(|(old, seconds)| {
         let old = old.unmatched.as_ref()?;
-        unmatched.pace(old, seconds)
+        unmatched.queued.pace(&old.queued, seconds)
     });
     let [bits, packets, drops, marks] = paces(pace);
     let row = row([
@@ -208,7 +208,7 @@ fn unmatched_row(view: &View, side: usize, way: &Way) -> Option<String> {
         &packets,
         &delay(unmatched.delay_ms),
         "",
-        &bytes(unmatched.backlog_bytes),
+        &bytes(unmatched.queued.backlog_bytes),
         &drops,
         &marks,
         "",

@@ -96,15 +96,10 @@ impl<'a> Row<'a> {
             kind: "queue",
             name: &way.queue,
             tin: None,
-            counts: [
-                way.sent_packets,
-                way.sent_bytes,
-                way.dropped_packets,
-                way.marked_packets,
-            ],
-            backlog: [Some(way.backlog_packets), Some(way.backlog_bytes)],
-            pace: old.and_then(|(old, seconds)| way.pace(old, seconds)),
-            waited: old.and_then(|(old, _)| way.waited(old, bounds_ms)),
+            counts: way.queued.counts(),
+            backlog: way.queued.backlog(),
+            pace: old.and_then(|(old, seconds)| way.queued.pace(&old.queued, seconds)),
+            waited: old.and_then(|(old, _)| way.delays.waited(&old.delays, bounds_ms)),
         }
     }
 
@@ -114,15 +109,10 @@ impl<'a> Row<'a> {
             kind: "dual",
             name: &queue.name,
             tin: None,
-            counts: [
-                queue.sent_packets,
-                queue.sent_bytes,
-                queue.dropped_packets,
-                queue.marked_packets,
-            ],
-            backlog: [Some(queue.backlog_packets), Some(queue.backlog_bytes)],
-            pace: old.and_then(|(old, seconds)| queue.pace(old, seconds)),
-            waited: old.and_then(|(old, _)| queue.waited(old, bounds_ms)),
+            counts: queue.queued.counts(),
+            backlog: queue.queued.backlog(),
+            pace: old.and_then(|(old, seconds)| queue.queued.pace(&old.queued, seconds)),
+            waited: old.and_then(|(old, _)| queue.delays.waited(&old.delays, bounds_ms)),
         }
     }
 
@@ -131,12 +121,7 @@ impl<'a> Row<'a> {
             kind: "tin",
             name: &tin.name,
             tin: Some(&tin.name),
-            counts: [
-                tin.offered_packets,
-                tin.offered_bytes,
-                tin.dropped_packets + tin.filtered_acks,
-                tin.marked_packets,
-            ],
+            counts: tin.counts(),
             backlog: [None, Some(tin.backlog_bytes)],
             pace: old.and_then(|(old, seconds)| tin.pace(old, seconds)),
             waited: Some(Waited {
@@ -152,12 +137,9 @@ impl<'a> Row<'a> {
             kind: "unmatched",
             name: unmatched.address.as_deref().unwrap_or_default(),
             tin: None,
-            counts: unmatched.counts(),
-            backlog: [
-                Some(unmatched.backlog_packets),
-                Some(unmatched.backlog_bytes),
-            ],
-            pace: old.and_then(|(old, seconds)| unmatched.pace(old, seconds)),
+            counts: unmatched.queued.counts(),
+            backlog: unmatched.queued.backlog(),
+            pace: old.and_then(|(old, seconds)| unmatched.queued.pace(&old.queued, seconds)),
             waited: Some(Waited {
                 mean_ms: unmatched.delay_ms,
                 high_ms: f64::INFINITY,

@@ -65,14 +65,10 @@ pub(super) struct Way {
     pub(super) queue: String,
     /// The link's, in words.
     pub(super) rate: String,
-    pub(super) sent_packets: u64,
-    pub(super) sent_bytes: u64,
-    pub(super) dropped_packets: u64,
-    pub(super) marked_packets: u64,
-    pub(super) backlog_packets: u64,
-    pub(super) backlog_bytes: u64,
-    delay_sum_ms: f64,
-    delay_counts: Vec<u64>,
+    #[serde(flatten)]
+    pub(super) queued: Queued,
+    #[serde(flatten)]
+    pub(super) delays: Delays,
     pub(super) tins: Vec<Tin>,
     /// The C and the L queue of a pair (`dualpi2`); none of other queues.
     #[serde(default)]
@@ -83,6 +79,24 @@ pub(super) struct Way {
     pub(super) flows: Vec<Flow>,
     /// How many flows the bridge knows.
     pub(super) flows_known: u64,
+}
+
+/// What has left a queue, and what is in it.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Queued {
+    sent_packets: u64,
+    sent_bytes: u64,
+    dropped_packets: u64,
+    marked_packets: u64,
+    backlog_packets: u64,
+    pub(super) backlog_bytes: u64,
+}
+
+/// How long packets have waited: the sum, and how many are in each bin.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Delays {
+    delay_sum_ms: f64,
+    delay_counts: Vec<u64>,
 }
 
 /// A tin of CAKE; its delays are those that tc shows.
@@ -105,27 +119,19 @@ pub(super) struct Tin {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct DualQueue {
     pub(super) name: String,
-    pub(super) sent_packets: u64,
-    pub(super) sent_bytes: u64,
-    pub(super) dropped_packets: u64,
-    pub(super) marked_packets: u64,
+    #[serde(flatten)]
+    pub(super) queued: Queued,
     /// Packets that came with CE, which are not among those marked.
     pub(super) came_marked_packets: u64,
-    pub(super) backlog_packets: u64,
-    pub(super) backlog_bytes: u64,
-    delay_sum_ms: f64,
-    delay_counts: Vec<u64>,
+    #[serde(flatten)]
+    pub(super) delays: Delays,
 }
 
 /// What matches no circuit.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Unmatched {
-    pub(super) sent_packets: u64,
-    pub(super) sent_bytes: u64,
-    pub(super) dropped_packets: u64,
-    pub(super) marked_packets: u64,
-    pub(super) backlog_packets: u64,
-    pub(super) backlog_bytes: u64,
+    #[serde(flatten)]
+    pub(super) queued: Queued,
     pub(super) delay_ms: f64,
     /// Whose most of it is.
     pub(super) address: Option<String>,
@@ -216,14 +222,14 @@ pub(super) struct Waited {
 }
 
 impl Pace {
-    /// Of counts of bytes, packets, drops and marks, now and some seconds ago; none when they have
+    /// Of counts of packets, bytes, drops and marks, now and some seconds ago; none when they have
     /// begun anew since.
     fn between(old: [u64; 4], new: [u64; 4], seconds: f64) -> Option<Self> {
         let mut paces = [0.0; 4];
         for ((pace, old), new) in paces.iter_mut().zip(old).zip(new) {
             *pace = new.checked_sub(old)? as f64 / seconds;
         }
-        let [bytes, packets, drops, marks] = paces;
+        let [packets, bytes, drops, marks] = paces;
         Some(Self {
             rate_bps: bytes * 8.0,
             packets,
@@ -257,57 +263,48 @@ impl Waited {
     }
 }
 
-impl DualQueue {
-    const fn counts(&self) -> [u64; 4] {
+impl Queued {
+    /// Packets, bytes, drops and marks.
+    pub(super) const fn counts(&self) -> [u64; 4] {
         [
-            self.sent_bytes,
             self.sent_packets,
+            self.sent_bytes,
             self.dropped_packets,
             self.marked_packets,
         ]
     }
 
-    /// What has left it since it was like `old`, so many seconds ago.
-    pub(super) fn pace(&self, old: &Self, seconds: f64) -> Option<Pace> {
-        Pace::between(old.counts(), self.counts(), seconds)
-    }
-
-    /// How many packets a second have come with CE since then.
-    pub(super) fn came_marked(&self, old: &Self, seconds: f64) -> Option<f64> {
-        let came = self
-            .came_marked_packets
-            .checked_sub(old.came_marked_packets)?;
-        Some(came as f64 / seconds)
-    }
-
-    /// What these packets have waited.
-    pub(super) fn waited(&self, old: &Self, bounds_ms: &[f64]) -> Option<Waited> {
-        let counts = [&self.delay_counts[..], &old.delay_counts];
-        Waited::between(counts, self.delay_sum_ms - old.delay_sum_ms, bounds_ms)
-    }
-}
-
-impl Way {
-    const fn counts(&self) -> [u64; 4] {
-        [
-            self.sent_bytes,
-            self.sent_packets,
-            self.dropped_packets,
-            self.marked_packets,
-        ]
+    /// Packets and bytes that are in it.
+    pub(super) const fn backlog(&self) -> [Option<u64>; 2] {
+        [Some(self.backlog_packets), Some(self.backlog_bytes)]
     }
 
     /// What has left the queue since it was like `old`, so many seconds ago.
     pub(super) fn pace(&self, old: &Self, seconds: f64) -> Option<Pace> {
         Pace::between(old.counts(), self.counts(), seconds)
     }
+}
 
-    /// What these packets have waited, by the bounds of their bins; none without any.
+impl Delays {
+    /// What packets have waited since it was like `old`, by the bounds of their bins; none without
+    /// any.
     pub(super) fn waited(&self, old: &Self, bounds_ms: &[f64]) -> Option<Waited> {
         let counts = [&self.delay_counts[..], &old.delay_counts];
         Waited::between(counts, self.delay_sum_ms - old.delay_sum_ms, bounds_ms)
     }
+}
 
+impl DualQueue {
+    /// How many packets a second have come with CE since it was like `old`, so many seconds ago.
+    pub(super) fn came_marked(&self, old: &Self, seconds: f64) -> Option<f64> {
+        let came = self
+            .came_marked_packets
+            .checked_sub(old.came_marked_packets)?;
+        Some(came as f64 / seconds)
+    }
+}
+
+impl Way {
     /// The queue of a pair with this name.
     pub(super) fn queue_named(&self, name: &str) -> Option<&DualQueue> {
         self.queues.iter().find(|queue| queue.name == name)
@@ -319,29 +316,12 @@ impl Way {
     }
 }
 
-impl Unmatched {
-    /// Packets, bytes, drops and marks.
+impl Tin {
+    /// Packets, bytes, drops with filtered ACKs, and marks.
     pub(super) const fn counts(&self) -> [u64; 4] {
         [
-            self.sent_packets,
-            self.sent_bytes,
-            self.dropped_packets,
-            self.marked_packets,
-        ]
-    }
-
-    /// What has left since it was like `old`, so many seconds ago.
-    pub(super) fn pace(&self, old: &Self, seconds: f64) -> Option<Pace> {
-        let in_order = |[packets, bytes, drops, marks]: [u64; 4]| [bytes, packets, drops, marks];
-        Pace::between(in_order(old.counts()), in_order(self.counts()), seconds)
-    }
-}
-
-impl Tin {
-    const fn counts(&self) -> [u64; 4] {
-        [
-            self.offered_bytes,
             self.offered_packets,
+            self.offered_bytes,
             self.dropped_packets + self.filtered_acks,
             self.marked_packets,
         ]
