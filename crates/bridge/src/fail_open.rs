@@ -252,41 +252,48 @@ fn masters(
 /// Why there can be no gate.
 fn no_gate(error: io::Error) -> FailOpenError {
     match error.raw_os_error() {
-        Some(libc::EINVAL | libc::ENOENT | libc::EOPNOTSUPP) => {
-            FailOpenError::Kernel("tcx (Linux 6.6), nor clsact with cls_bpf")
-        }
+        Some(libc::EINVAL | libc::ENOENT | libc::EOPNOTSUPP) => FailOpenError::Kernel(
+            "tcx (Linux 6.6), and no clsact qdisc with BPF filters (CONFIG_NET_SCH_INGRESS, \
+                 CONFIG_NET_CLS_BPF)",
+        ),
         Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
         Some(libc::EPERM) => FailOpenError::Unknown,
         _ => FailOpenError::of("attach BPF programs")(error),
     }
 }
 
-/// Whether this kernel has what a way round takes, for the user who asks. A program that lets all
-/// pass is at the loopback interface for a moment, and a bridge in a namespace of its own.
+/// Whether this kernel has what a way round takes, for the user who asks; yields a remark, if there
+/// is one. A program that lets all pass is at the loopback interface for a moment, and a bridge in
+/// a namespace of its own.
 ///
 /// # Errors
 /// What it lacks, or that it does not say.
-pub fn kernel_can_fail_open() -> Result<(), FailOpenError> {
+pub fn kernel_can_fail_open() -> Result<Option<&'static str>, FailOpenError> {
+    kernel_can(Hook::Newest)
+}
+
+fn kernel_can(hook: Hook) -> Result<Option<&'static str>, FailOpenError> {
     /// The loopback interface of any namespace.
     const LOOPBACK: u32 = 1;
-    let gate = Gate::new([LOOPBACK; 2], Hook::Newest).map_err(no_gate)?;
+    let gate = Gate::new([LOOPBACK; 2], hook).map_err(no_gate)?;
     gate.filter().map_err(no_gate)?;
-    let Ok(apart) = Namespace::new() else {
-        // Whoever may not make one learns it at the start.
-        return Ok(());
-    };
-    let made = apart.run(|| Links::open()?.bridge(NAME));
-    made.map_err(|error| match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP) => FailOpenError::Kernel("bridge device"),
-        _ => FailOpenError::of("make a bridge device")(error),
-    })
+    if let Ok(apart) = Namespace::new() {
+        let made = apart.run(|| Links::open()?.bridge(NAME));
+        made.map_err(|error| match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP) => FailOpenError::Kernel("bridge device"),
+            _ => FailOpenError::of("make a bridge device")(error),
+        })?;
+    }
+    // Whoever may not make a namespace learns of bridges at the start.
+    let is_by_tcx = locked(&gate.held()).is_by_tcx();
+    Ok((!is_by_tcx).then_some("without tcx (Linux 6.6), by a clsact filter"))
 }
 
 /// What would take over from a bridge over these interfaces, in words; nothing is touched there.
 ///
 /// # Errors
 /// Why nothing would.
-pub(crate) fn foresee(ports: [&Interface; 2]) -> Result<String, FailOpenError> {
+pub(crate) fn foresee(ports: [&Interface; 2], hook: Hook) -> Result<String, FailOpenError> {
     let [left, right] = ports;
     for interface in ports {
         if has_address(&interface.name) {
@@ -308,10 +315,11 @@ pub(crate) fn foresee(ports: [&Interface; 2]) -> Result<String, FailOpenError> {
             return Err(FailOpenError::TwoMasters(left, right));
         }
     };
-    kernel_can_fail_open()?;
-    match in_the_way() {
-        Some(why) => Err(FailOpenError::Filtered(why)),
-        None => Ok(who),
+    let remark = kernel_can(hook)?;
+    match (in_the_way(), remark) {
+        (Some(why), _) => Err(FailOpenError::Filtered(why)),
+        (None, Some(remark)) => Ok(format!("{who} takes over ({remark})")),
+        (None, None) => Ok(format!("{who} takes over")),
     }
 }
 

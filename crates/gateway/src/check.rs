@@ -84,10 +84,11 @@ pub fn check_bridge(file: &Path, show: Show) -> anyhow::Result<u8> {
             text += &directions(&bridge).show();
             if bridge.pairs.iter().any(|it| it.fail_open != FailOpen::Off) {
                 let possible = match kernel_can_fail_open() {
-                    Ok(()) => "possible".to_owned(),
+                    Ok(None) => "possible (this kernel)".to_owned(),
+                    Ok(Some(remark)) => format!("possible (this kernel), {remark}"),
                     Err(why) => format!("not possible, because {why}"),
                 };
-                let _ = writeln!(text, "\nfail open: {possible} (this kernel)");
+                let _ = writeln!(text, "\nfail open: {possible}");
             }
             for pair in &bridge.pairs {
                 if let Some(read) = &pair.subscribers {

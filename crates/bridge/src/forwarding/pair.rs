@@ -75,8 +75,8 @@ impl Bridge {
         let (left, right) = Self::interfaces(config)?;
         let mut told = vec![match config.fail_open {
             FailOpen::Off => "fail open: off".to_owned(),
-            FailOpen::Prefer | FailOpen::Require => match foresee([&left, &right]) {
-                Ok(who) => format!("fail open: possible, {who} takes over"),
+            FailOpen::Prefer | FailOpen::Require => match foresee([&left, &right], config.hook) {
+                Ok(what) => format!("fail open: possible, {what}"),
                 Err(why) => format!("fail open: not possible, because {why}"),
             },
         }];

@@ -58,6 +58,11 @@ impl Held {
         }
     }
 
+    /// Whether the programs are there by tcx.
+    pub(crate) fn is_by_tcx(&self) -> bool {
+        matches!(self.0[0], Place::Tcx { .. })
+    }
+
     /// Puts programs back that somebody has removed; tells which, of the left and the right one.
     ///
     /// # Errors
