@@ -206,11 +206,12 @@ fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
 #[test]
 fn dualpi2_is_the_kernels_where_it_has_one() {
     let dir = tempfile::tempdir().unwrap();
+    // At 4 Mbit/s a packet takes 3 ms: the usual step of 1 ms would mark each that finds another.
     let more = [
         "--queues",
         "kernel",
         "--set",
-        "dumbbell.down.qdisc=dualpi2 any_ect target 10ms limit 200",
+        "dumbbell.down.qdisc=dualpi2 any_ect target 10ms limit 200 step_thresh 10ms",
         "--set",
         "flow.download.tcp={ cc = \"dctcp\", ecn = true }",
         // Flows of one kernel agree about ECN.
@@ -237,6 +238,7 @@ fn dualpi2_is_the_kernels_where_it_has_one() {
     let options = &down.qdisc.options;
     assert_eq!(number(options, "limit"), 200);
     assert_eq!(number(options, "target"), 10_000);
+    assert_eq!(number(options, "step-thresh-us"), 10_000);
     // DCTCP's packets go through the L queue, and are marked there.
     let stats = &down.qdisc.stats;
     assert!(number(stats, "pkts-in-l") > 500, "{stats:?}");
