@@ -173,6 +173,43 @@ fn both_queues_have_figures_of_their_own() {
     assert_eq!(link(&result, "up").l_sojourn.count, 0);
 }
 
+/// Which of the two queues a sender is in, by its control and what it negotiates.
+#[test]
+fn senders_are_where_their_ecn_field_says() {
+    use sojourn_tcp::Ecn::{Accurate, Classic, Off};
+    let is_low = |queue: &str, algorithm, ecn| {
+        let mut up = hop("up", mbit(10.0));
+        up.qdisc = queue.parse().expect("a test's own queue");
+        let config = Config {
+            algorithm,
+            ecn,
+            ..Config::default()
+        };
+        let flows = vec![tcp("flow", Bulk, ms(20), config)];
+        let result = run(&dumbbell(up, hop("down", mbit(10.0)), ms(2000), flows));
+        let up = link(&result, "up");
+        let data = up.l_dequeued_packets.unwrap() > 100.0;
+        assert_ne!(
+            data,
+            up.c_dequeued_packets.unwrap() > 100.0,
+            "{algorithm:?}"
+        );
+        data
+    };
+    // Of ECT(1) alone there is Prague; the others are in the L queue where `any_ect` takes ECT(0).
+    for (algorithm, ecn, low, any) in [
+        (Prague, Off, true, true),
+        (Algorithm::Dctcp, Off, false, true),
+        (Algorithm::Bbr3, Off, false, false),
+        (Algorithm::Bbr3, Classic, false, true),
+        (Algorithm::Bbr3, Accurate, false, true),
+        (Cubic, Accurate, false, true),
+    ] {
+        let found = ["dualpi2", "dualpi2 any_ect"].map(|queue| is_low(queue, algorithm, ecn));
+        assert_eq!(found, [low, any], "{algorithm:?} {ecn:?}");
+    }
+}
+
 /// Where the queue becomes a pair in mid-run, its figures are those from then on. One that takes
 /// the place of another counts from zero, and nothing is counted twice.
 #[test]

@@ -229,7 +229,7 @@ impl Bbr3 {
             self.low = self.base.window;
         }
         let marked = if self.ecn.in_round {
-            (f64::from(self.low) * self.ecn.remainder()) as u32
+            self.ecn.cut(self.low)
         } else {
             INFINITE
         };
@@ -282,6 +282,7 @@ impl Bbr3 {
             }
             if self.base.full {
                 self.mode = Mode::Drain;
+                self.ecn.forget_signals();
             }
         }
         if self.mode == Mode::Drain && ack.in_flight <= self.inflight(1.0) {
@@ -293,6 +294,7 @@ impl Bbr3 {
         self.loss_events = 0;
         self.latest_rate = 0.0;
         self.latest_delivered = 0;
+        self.ecn.forget_signals();
         self.up_count = u32::MAX;
         self.rounds_since_probe = self.base.dice.below(2) as u32;
         let extra = self.base.dice.below(PROBE_WAIT_RANDOM_MILLIS + 1);
@@ -303,9 +305,11 @@ impl Bbr3 {
         self.mode = Mode::Down;
     }
 
-    fn start_refill(&mut self, ack: &AckEvent) {
+    /// Fills the pipe before a probe; that raises the bound by 2 to the `up_rounds` in its first
+    /// round.
+    fn start_refill(&mut self, ack: &AckEvent, up_rounds: u32) {
         self.reset_lower_bounds();
-        self.up_rounds = 0;
+        self.up_rounds = up_rounds;
         self.up_acks = 0;
         self.acks = Acks::Refilling;
         self.start_round(ack);
@@ -335,7 +339,11 @@ impl Bbr3 {
         }
         self.adapt_upper_bound(ack, flight);
         match self.mode {
-            Mode::Down | Mode::Cruise if self.time_to_probe(ack.now) => self.start_refill(ack),
+            // Half of the bound at once, where marks have ceased (ecn_reprobe_gain).
+            Mode::Down | Mode::Cruise if self.ecn.has_ceased(ack.calm) => {
+                self.start_refill(ack, (self.high / 2).max(1).ilog2());
+            }
+            Mode::Down | Mode::Cruise if self.time_to_probe(ack.now) => self.start_refill(ack, 0),
             Mode::Down => {
                 let drained = ack.in_flight <= self.with_headroom();
                 if drained && ack.in_flight <= self.inflight(1.0) {
@@ -476,6 +484,7 @@ impl Bbr3 {
             self.latest_rate = flight.rate;
             self.latest_delivered = flight.delivered;
         }
+        self.ecn.note_flight(flight.lost, flight.marked);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a delivered segment tells of its flight.
 
-use super::ecn::ECN_THRESH;
+use super::ecn::is_too_marked;
 use crate::{AckEvent, RateSample};
 use alloc::collections::VecDeque;
 
@@ -62,9 +62,8 @@ impl Flight {
         }
     }
 
-    /// At least half of what was delivered carried a mark.
     pub(super) fn too_marked(&self) -> bool {
-        self.marked > 0 && f64::from(self.marked) >= f64::from(self.delivered) * ECN_THRESH
+        is_too_marked(self.marked, self.delivered)
     }
 
     pub(super) fn too_lossy(&self) -> bool {

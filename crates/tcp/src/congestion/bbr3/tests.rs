@@ -17,6 +17,8 @@ struct Path {
     rtt: Span,
     /// Every segment carries a mark.
     marked: bool,
+    /// No reaction to a mark is under way.
+    calm: bool,
 }
 
 impl Path {
@@ -34,6 +36,7 @@ impl Path {
             event.lost = u32::from(i > segments - lost);
             event.lost_by_ack = event.lost;
             event.marked = u32::from(self.marked);
+            event.calm = self.calm;
             event.rate = Some(RateSample {
                 delivered: segments * MSS,
                 interval: RTT,
@@ -61,6 +64,7 @@ fn start() -> (Bbr3, Path) {
         in_flight: 90,
         rtt: RTT,
         marked: false,
+        calm: true,
     };
     (control, path)
 }
@@ -213,51 +217,88 @@ fn losses_are_counted_by_flight() {
     assert_eq!(log.since(300), 0);
 }
 
-/// ecn_alpha begins at 1 and moves by a sixteenth of the difference: after a round without marks
-/// 15/16, after one with half of the segments marked 15/16·15/16 + 1/32.
-#[test]
-fn the_share_of_marks_is_smoothed() {
-    let mut ecn = Ecn::default();
-    let mut round = |marked: u32| {
+/// Rounds of ten segments with so many marked.
+fn marked_rounds<const N: usize>(ecn: &mut Ecn, marked: [u32; N]) -> [u32; N] {
+    marked.map(|marked| {
         let mut event = ack(Time::ZERO, RTT);
         event.delivered = 10;
         event.marked = marked;
         ecn.note(&event);
-        ecn.end_round(true);
-        // What is cut: a third of alpha.
-        (1.0 - ecn.remainder()) * 3.0
-    };
-    let first: f64 = 15.0 / 16.0;
-    assert!((round(0) - first).abs() < 1e-12);
-    assert!((round(5) - (first * first + 1.0 / 32.0)).abs() < 1e-12);
-    for _ in 0..400 {
-        round(3);
-    }
-    assert!((round(3) - 0.3).abs() < 1e-3);
+        ecn.end_round(false);
+        ecn.alpha
+    })
 }
 
-/// Every segment of a round is marked while cruising: the volume falls by a third of alpha in
-/// each of the two rounds of the control that these ACKs touch, the rate not at all.
+/// By hand, in 1/256 and cut at each step, from 256 on: alpha·240/256 + 16·share/256, with a share
+/// of 0, 128, 256, 25 (of 25.6) and 76 (of 76.8).
+#[test]
+fn the_share_of_marks_is_smoothed() {
+    let mut ecn = Ecn::default();
+    let alphas = marked_rounds(&mut ecn, [0, 5, 10, 1, 3]);
+    assert_eq!(alphas, [240, 225 + 8, 218 + 16, 219 + 1, 206 + 4]);
+    // A third is 85/256; 210·85/256 = 69, so that 187/256 remain.
+    assert_eq!(ecn.cut(1000), 730);
+    assert_eq!(Ecn::default().cut(256), 171);
+}
+
+/// One in twenty is 12/256, of which a sixteenth is nothing: alpha falls to zero beside such marks.
+#[test]
+fn a_share_below_a_sixteenth_counts_as_none() {
+    let mut ecn = Ecn::default();
+    for _ in 0..200 {
+        let mut event = ack(Time::ZERO, RTT);
+        event.delivered = 20;
+        event.marked = 1;
+        ecn.note(&event);
+        ecn.end_round(true);
+    }
+    assert_eq!((ecn.alpha, ecn.cut(1000)), (0, 1000));
+}
+
+/// Half of a round is enough in startup, twice in a row; a probe has failed above half.
+#[test]
+fn the_threshold_is_half_of_the_segments() {
+    let mut ecn = Ecn::default();
+    for (marked, ends) in [(5, false), (4, false), (5, false), (5, true)] {
+        marked_rounds(&mut ecn, [marked]);
+        assert_eq!(ecn.too_marked_in_startup(), ends, "{marked}");
+    }
+    let too_marked = |marked, delivered| {
+        let flight = Flight {
+            marked,
+            delivered,
+            ..Flight::default()
+        };
+        flight.too_marked()
+    };
+    assert!(!too_marked(0, 0) && !too_marked(5, 10) && !too_marked(1, 3));
+    assert!(too_marked(6, 10) && too_marked(2, 3) && too_marked(1, 1));
+}
+
+/// Every segment of a round is marked while cruising: each of the two rounds of the control that
+/// these ACKs touch cuts the volume by 85/256 of the alpha that it has then, the rate not at all.
 #[test]
 fn marks_lower_the_volume_by_their_share() {
     let (mut control, mut path) = steady();
-    let before = control.window();
-    let left = control.ecn.remainder();
-    path.marked = true;
-    path.round(&mut control, 100, 0);
-    path.marked = false;
-    path.round(&mut control, 100, 0);
-    assert!(control.rate_low.is_infinite());
-    assert!(
-        control.low < before
-            && f64::from(control.low) >= f64::from(before) * (left - 0.02) * (left - 0.02),
-        "{} of {before}, {left}",
-        control.low
-    );
+    let window = control.window();
+    (path.marked, path.calm) = (true, false);
+    let mut cuts = std::vec::Vec::new();
+    for _ in 0..2 {
+        path.round(&mut control, 100, 0);
+        path.marked = false;
+        cuts.push((control.ecn.alpha, control.low));
+    }
+    let mut low = window;
+    for (alpha, found) in cuts {
+        low = low * (256 - alpha * 85 / 256) / 256;
+        assert_eq!(found, low, "{alpha}");
+    }
+    assert!(low < window && control.rate_low.is_infinite());
     assert!(control.window() <= control.low);
 }
 
-/// Half of a probe's segments, or more, carry a mark: the probe has failed, as with losses.
+/// More than half of a probe's segments carry a mark: the probe has failed, as with losses. What it
+/// marked does not lower the short-term bound afterwards.
 #[test]
 fn a_marked_probe_sets_the_long_term_bound() {
     let (mut control, mut path) = steady();
@@ -266,13 +307,17 @@ fn a_marked_probe_sets_the_long_term_bound() {
     }
     assert_eq!(control.high, INFINITE);
     path.in_flight = 130;
-    path.marked = true;
-    path.round(&mut control, 100, 0);
+    (path.marked, path.calm) = (true, false);
+    while control.mode == Mode::Up {
+        path.round(&mut control, 2, 0);
+    }
     assert_eq!(control.mode, Mode::Down);
     assert!(control.high < INFINITE);
+    assert!(!control.ecn.in_round || control.low == INFINITE);
 }
 
-/// Growth goes on, but two rounds with at least half of the segments marked end startup.
+/// Growth goes on, but two rounds with at least half of the segments marked end startup, with what
+/// was delivered in a round as the bound.
 #[test]
 fn two_marked_rounds_end_startup() {
     let (mut control, mut path) = start();
@@ -283,5 +328,31 @@ fn two_marked_rounds_end_startup() {
     path.round(&mut control, 40, 0);
     assert_eq!(control.mode, Mode::Startup);
     path.round(&mut control, 80, 0);
-    assert_eq!(control.mode, Mode::Drain);
+    assert_eq!((control.mode, control.high), (Mode::Drain, 80));
+    assert!(control.low == INFINITE);
+}
+
+/// Marks without a loss, and their end: the next probe comes at once, and its first round raises
+/// the bound by 2^⌊log₂(80/2)⌋ = 32. A loss in the cycle leaves it to the clock.
+#[test]
+fn the_end_of_marks_starts_a_probe() {
+    for lost in [0, 1] {
+        let (mut control, mut path) = steady();
+        control.high = 80;
+        (path.marked, path.calm) = (true, false);
+        path.round(&mut control, 100, lost);
+        assert_eq!(control.mode, Mode::Cruise);
+        (path.marked, path.calm) = (false, true);
+        path.round(&mut control, 100, 0);
+        if lost > 0 {
+            assert_eq!(control.mode, Mode::Cruise);
+            continue;
+        }
+        assert!(matches!(control.mode, Mode::Refill | Mode::Up));
+        while control.mode == Mode::Refill {
+            path.round(&mut control, 1, 0);
+        }
+        assert_eq!((control.mode, control.up_rounds), (Mode::Up, 6));
+        assert_eq!(control.up_count, (control.base.window / 32).max(1));
+    }
 }
