@@ -479,6 +479,9 @@ table! {
         pacing: Option<bool>,
         /// Prague's round trips of less than 25 ms count as 25 ms after 500 of them. Default true.
         rtt_independence: Option<bool>,
+        /// Prague: where the round trip varies as behind a queue with classic ECN, a mark costs at
+        /// least 5/16 of the window (the L4S team's `prague_ecn_fallback`). Default false.
+        ecn_fallback: Option<bool>,
         /// Send buffer in bytes, the most in flight; it grows up to that with the window. Default
         /// 2740682, which is what Linux's 4 MiB of memory hold. ns-2's senders have none.
         send_buffer: Option<Bytes>,

@@ -173,6 +173,40 @@ fn both_queues_have_figures_of_their_own() {
     assert_eq!(link(&result, "up").l_sojourn.count, 0);
 }
 
+/// Prague beside a CUBIC with ECN at 50 Mbit/s and 20 ms in one queue that marks all alike: it has
+/// more than five times as much. With `ecn_fallback` it finds that out and has less than half of
+/// that advantage. Behind DualPI2, where nothing is to be found, the word changes nothing.
+#[test]
+fn a_classic_queue_is_found() {
+    let shares = |queue: &str, ecn_fallback| {
+        let mut up = hop("up", mbit(50.0));
+        up.qdisc = queue.parse().expect("a test's own queue");
+        let flows = [("first", Prague), ("second", Cubic)].map(|(name, algorithm)| {
+            let config = Config {
+                algorithm,
+                ecn: sojourn_tcp::Ecn::Accurate,
+                ecn_fallback,
+                ..Config::default()
+            };
+            tcp(name, Bulk, ms(20), config)
+        });
+        let mut cell = dumbbell(up, hop("down", mbit(50.0)), ms(60_000), flows.into());
+        cell.warmup = ms(20_000);
+        let result = run(&cell);
+        let [prague, cubic] = ["first", "second"].map(|name| flow_of(&result, name).goodput);
+        prague.as_bps() as f64 / cubic.as_bps() as f64
+    };
+    for queue in ["pie ecn", "codel ecn"] {
+        let [without, with] = [false, true].map(|fallback| shares(queue, fallback));
+        assert!(
+            without > 5.0 && with < without / 2.0,
+            "{queue}: {without}, {with}"
+        );
+    }
+    let [without, with] = [false, true].map(|fallback| shares("dualpi2", fallback));
+    assert!((with / without - 1.0).abs() < 0.05, "{without}, {with}");
+}
+
 /// Which of the two queues a sender is in, by its control and what it negotiates.
 #[test]
 fn senders_are_where_their_ecn_field_says() {

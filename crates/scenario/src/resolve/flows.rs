@@ -465,6 +465,7 @@ impl Resolver<'_> {
             (keys.nagle, &mut config.nagle),
             (keys.pacing, &mut config.pacing),
             (keys.rtt_independence, &mut config.rtt_independence),
+            (keys.ecn_fallback, &mut config.ecn_fallback),
         ] {
             *field = key.unwrap_or(*field);
         }

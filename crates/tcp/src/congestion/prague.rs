@@ -4,11 +4,14 @@
 //! for shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
 //! Two segments may always be in flight: a lone one would wait for a delayed ACK. A window below
 //! that is fractional, and holds by pacing, which the draft has among its plans.
-//! Not here: the draft's detection of classic queues; its limit on bursts of offloads, which the
-//! model has none of.
+//! Queues of classic ECN are found on demand ([`Config::ecn_fallback`]; `classic`).
+//! Not here: the draft's limit on bursts of offloads, which the model has none of.
+
+mod classic;
 
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::config::Config;
+use classic::Classic;
 use sojourn_units::{Rate, Span, Time};
 
 /// Weight of a new share.
@@ -47,6 +50,8 @@ pub struct Prague {
     reduced: Option<(Time, f64)>,
     /// Window and threshold before the last reduction by a loss.
     prior: Option<(f64, u32)>,
+    /// Looks for a queue of classic ECN, if it is to.
+    classic: Option<Classic>,
 }
 
 impl Prague {
@@ -72,6 +77,7 @@ impl Prague {
             recovering: false,
             reduced: None,
             prior: None,
+            classic: config.ecn_fallback.then(Classic::new),
         }
     }
 
@@ -113,6 +119,9 @@ impl Prague {
         if let Some(alpha) = &mut self.alpha {
             let share = f64::from(self.marked) / f64::from(self.delivered);
             *alpha += GAIN * (share.min(1.0) - *alpha);
+            if let Some(classic) = &mut self.classic {
+                classic.update(ack.min_rtt);
+            }
         }
         self.updated = ack.now;
         self.delivered = 0;
@@ -188,16 +197,25 @@ impl CongestionControl for Prague {
 
     fn on_established(&mut self, rtt: Option<Span>, _now: Time) {
         self.srtt = rtt.unwrap_or(Span::ZERO);
+        if let (Some(classic), Some(rtt)) = (&mut self.classic, rtt) {
+            classic.sample(rtt);
+        }
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
         self.srtt = ack.srtt;
         self.in_flight = ack.in_flight;
+        if let (Some(classic), Some(rtt)) = (&mut self.classic, ack.rtt) {
+            classic.sample(rtt);
+        }
         self.observe(ack);
         self.grow(ack);
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, now: Time) {
+        if let Some(classic) = &mut self.classic {
+            classic.follow(self.ssthresh);
+        }
         match why {
             Congestion::Mark => {
                 let last = self.reduced.map(|(at, _)| at);
@@ -206,7 +224,8 @@ impl CongestionControl for Prague {
                 }
                 let alpha = *self.alpha.get_or_insert(1.0);
                 self.reduced = Some((now, self.window));
-                self.lower_to(self.window * (1.0 - alpha / 2.0));
+                let least = self.classic.as_ref().map_or(0.0, Classic::least_share);
+                self.lower_to(self.window * (1.0 - alpha.max(least) / 2.0));
             }
             Congestion::Loss | Congestion::Timeout => {
                 self.prior = Some((self.window, self.ssthresh));
