@@ -126,6 +126,63 @@ fn a_cell_of_the_fidelity_matrix_is_as_with_linuxs_own_queue() {
     assert!(different.iter().all(|count| *count == Some("0")), "{said}");
 }
 
+/// A study with one cell for the kernel world, in which the line is used.
+const STUDY: &str = r#"format = "sojourn-study/1"
+name = "small"
+title = "GSP on a line of 1 Mbit/s"
+description = "One cell."
+source = "This test"
+link = "up"
+
+[[setting]]
+name = "cell"
+scenario = "cell.toml"
+kernel = "cell.toml"
+
+[define]
+used = "link.utilisation"
+
+[axes.queue]
+gsp."dumbbell.qdisc" = "gsp"
+
+[[claim]]
+id = "A1"
+statement = "The line is used"
+published = "80 %"
+setting = "cell"
+check = [{ holds = "used[gsp] > 80%" }]
+"#;
+
+#[test]
+fn a_study_is_reproduced_and_a_queue_evaluated_with_our_queues_in_the_kernel() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = fs::read_to_string(scenario(dir.path(), 3)).unwrap();
+    let swept =
+        cell.replace(", qdisc = \"fq_codel\"", "") + "[sweep]\ndumbbell.qdisc = [\"gsp\"]\n";
+    fs::write(dir.path().join("cell.toml"), swept).unwrap();
+    fs::write(dir.path().join("study.toml"), STUDY).unwrap();
+    let said = |words: &[&str]| {
+        let words = [words, &["--world", "kernel", "--queues", "module"]].concat();
+        let output = program(dir.path(), &words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stdout)
+    };
+    let study = said(&["reproduce", dir.path().to_str().unwrap()]);
+    assert!(
+        study.contains("kernel-module: 1 claims: 1 as published"),
+        "{study}"
+    );
+    let words = [
+        "evaluate", "--qdisc", "gsp", "--case", "burst", "--seeds", "2",
+    ];
+    let card = said(&words);
+    assert!(
+        card.contains("in the world kernel-module, 2 seeds"),
+        "{card}"
+    );
+    assert!(card.contains("completion of 30 kB"), "{card}");
+}
+
 /// A machine without skbs.
 struct Nowhere;
 
