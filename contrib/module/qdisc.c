@@ -95,7 +95,8 @@ void *sojourn_kernel_alloc(size_t size)
 {
 	if (this_cpu_read(sojourn_on_cpu))
 		return kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
-	return kvmalloc(size, GFP_KERNEL);
+	/* The library cannot go on without, and the task that makes a qdisc can wait. */
+	return kvmalloc(size, GFP_KERNEL | __GFP_NOFAIL);
 }
 
 void sojourn_kernel_free(void *at)
