@@ -22,6 +22,8 @@
 //! Packets of one flow can be in both queues (a retransmission is not ECN-capable): between the
 //! queues there is no order.
 //!
+//! `steer over dualpi2` moves the target of the C queue (`steer.rs`).
+//!
 //! Not here: filters that put packets without ECT into the L queue.
 
 use crate::Ecn;
@@ -39,6 +41,9 @@ use sojourn_random::Stream;
 use sojourn_units::{Span, Time, Unit};
 
 mod rfc9332;
+mod steer;
+
+use steer::Steering;
 
 /// Updates made up for at once. From one end to the other the probability takes some 420 with the
 /// standard weights; what smaller weights leave after so many stays for the next call.
@@ -86,6 +91,8 @@ pub struct DualPi2<P> {
     step_mark: u64,
     /// What `law rfc9332` has of each queue beside dice.
     counts: rfc9332::Counts,
+    /// What moves the target.
+    steering: Option<Steering>,
 }
 
 /// What becomes of a packet.
@@ -126,6 +133,7 @@ impl<P> DualPi2<P> {
             ecn_mark: 0,
             step_mark: 0,
             counts: rfc9332::Counts::default(),
+            steering: Steering::new(&params),
         };
         dual.credit = dual.first_credit();
         dual
@@ -192,7 +200,7 @@ impl<P> DualPi2<P> {
     /// One update of the controller.
     fn control(&mut self, delay: Span) {
         let nanos = |span: Span| i128::from(span.as_nanos());
-        let change = (nanos(delay) - nanos(self.params.target)) * scaled(self.params.alpha)
+        let change = (nanos(delay) - nanos(self.target())) * scaled(self.params.alpha)
             + (nanos(delay) - nanos(self.last_delay)) * scaled(self.params.beta);
         self.last_delay = delay;
         let next = i128::from(self.probability) + change / GRAIN;
@@ -280,12 +288,17 @@ impl<P: Packet> DualPi2<P> {
             self.counters.overlimits += 1;
             return self.refuse(packet, is_low, DropReason::Tail, out);
         }
-        if self.params.at == DualDrop::Enqueue && self.params.law == DualLaw::Linux {
-            match self.judge(is_low, packet.ecn()) {
-                Fate::Pass => {}
-                Fate::Mark => _ = self.mark(&mut packet, is_low, out),
-                Fate::Drop => return self.refuse(packet, is_low, DropReason::Aqm, out),
-            }
+        let judges = self.params.at == DualDrop::Enqueue && self.params.law == DualLaw::Linux;
+        let fate = if judges {
+            self.judge(is_low, packet.ecn())
+        } else {
+            Fate::Pass
+        };
+        self.tell_arrival(&packet, is_low, fate, now);
+        match fate {
+            Fate::Pass => {}
+            Fate::Mark => _ = self.mark(&mut packet, is_low, out),
+            Fate::Drop => return self.refuse(packet, is_low, DropReason::Aqm, out),
         }
         self.memory += memory;
         self.memory_most = self.memory_most.max(self.memory);
@@ -353,6 +366,7 @@ impl<P: Packet> DualPi2<P> {
             (DualLaw::Linux, DualDrop::Dequeue) => (self.judge(is_low, packet.ecn()), false),
             (DualLaw::Linux, DualDrop::Enqueue) => (Fate::Pass, false),
         };
+        self.tell_departure(&packet, is_low, fate, now - arrived, now);
         match fate {
             Fate::Pass => {}
             Fate::Mark => {
@@ -432,7 +446,11 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
 
     fn report(&self, now: Time) -> Report {
         let accounts = (&self.counters, self.backlog);
-        Report::new(self.spec().as_ref(), accounts, self.fields(now))
+        let steering = self.steering.as_ref().map(|steering| {
+            let status = steering.steered.status();
+            (status.target, status.statistics(Some(now)))
+        });
+        Report::policed(self.spec().as_ref(), accounts, self.fields(now), steering)
     }
 
     fn spec(&self) -> Option<Spec> {
@@ -452,10 +470,14 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         if old.tupdate != params.tupdate {
             self.next_update = now + params.tupdate;
         }
+        self.retune();
         Ok(())
     }
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        if let Some(steering) = &self.steering {
+            steering.steered.status().gauges(tell);
+        }
         let (classic, low) = self.delays(now);
         for (name, unit, value) in [
             ("probability", Unit::Share, self.probability()),

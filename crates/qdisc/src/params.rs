@@ -404,6 +404,8 @@ params! {
         pub ramp: Span = Span::from_micros(800),
         /// Delay in which it rises to its end. Default 400 µs.
         pub ramp_range: Span = Span::from_micros(400),
+        /// What moves the target (`steer over dualpi2`); an extension. None: nothing.
+        pub steer: Option<SteerParams> = None,
     }
 }
 

@@ -202,7 +202,8 @@ part!(CobaltParams, cobalt: Spec::Single { policy: Policy::Cobalt(cobalt), .. })
 part!(FlowParams, flows: Spec::Flows { flows, .. });
 part!(SteerParams, steer: Spec::Single {
     policy: Policy::Aimed(Aimed { steer: Some(steer), .. }), ..
-} | Spec::Flows { policy: Aimed { steer: Some(steer), .. }, .. });
+} | Spec::Flows { policy: Aimed { steer: Some(steer), .. }, .. }
+    | Spec::DualPi2(DualPi2Params { steer: Some(steer), .. }));
 part!(Aimed, aimed: Spec::Single { policy: Policy::Aimed(aimed), .. }
     | Spec::Flows { policy: aimed, .. });
 part!(CakeParams, cake: Spec::Cake(cake) | Spec::CakeMq { cake, .. });
@@ -258,14 +259,30 @@ impl Spec {
 
     /// Steers the delay target of its policy; None for a discipline without one.
     pub fn steered(mut self, steer: SteerParams) -> Option<Self> {
-        Aimed::of_mut(&mut self)?.steer = Some(steer);
+        *self.steer_mut()? = Some(steer);
         Some(self)
+    }
+
+    /// Where it says what moves its delay target; None for a discipline without one.
+    fn steer_mut(&mut self) -> Option<&mut Option<SteerParams>> {
+        match self {
+            Self::DualPi2(dual) => Some(&mut dual.steer),
+            _ => Aimed::of_mut(self).map(|aimed| &mut aimed.steer),
+        }
+    }
+
+    /// The delay target of its policy.
+    pub(crate) fn target_mut(&mut self) -> Option<&mut Span> {
+        match self {
+            Self::DualPi2(dual) => Some(&mut dual.target),
+            _ => Aimed::of_mut(self).map(|aimed| aimed.aim.target_mut()),
+        }
     }
 
     /// What is steered, from its own target on; None where nothing is.
     pub(crate) fn unsteered(&self) -> Option<Self> {
         let mut inner = self.clone();
-        Aimed::of_mut(&mut inner)?.steer.take().map(|_| inner)
+        inner.steer_mut()?.take().map(|_| inner)
     }
 
     /// The discipline below it: what it shapes, or what it steers.

@@ -173,6 +173,37 @@ fn both_queues_have_figures_of_their_own() {
     assert_eq!(link(&result, "up").l_sojourn.count, 0);
 }
 
+/// `steer over dualpi2` lowers the C queue's target to what its delay swings by, which is little with
+/// ten CUBIC flows: the link stays full, the L queue short, and the C queue waits less. What both
+/// queues have sent adds up.
+#[test]
+fn the_target_of_the_pair_is_steered() {
+    let of = |queue: &str| {
+        let mut up = hop("up", mbit(50.0));
+        up.qdisc = queue.parse().expect("a test's own queue");
+        let flows = (0..12).map(|number| {
+            let config = Config {
+                algorithm: if number < 2 { Prague } else { Cubic },
+                ..Config::default()
+            };
+            tcp(&format!("flow-{number}"), Bulk, ms(20 + number), config)
+        });
+        let mut cell = dumbbell(up, hop("down", mbit(50.0)), ms(40_000), flows.collect());
+        cell.warmup = ms(20_000);
+        run(&cell)
+    };
+    let [still, steered] = ["dualpi2", "steer util 95% over dualpi2"].map(of);
+    let [still, up] = [&still, &steered].map(|result| link(result, "up"));
+    assert_eq!(up.qdisc.kind, "steer");
+    assert!(up.utilisation.expect("a fixed rate") > 0.95);
+    assert!(up.l_sojourn.p99 < 2.0, "{:?}", up.l_sojourn);
+    let [before, after] = [still, up].map(|link| link.c_sojourn.mean);
+    assert!(after < 0.8 * before, "{after} of {before} ms");
+    let sum = up.l_dequeued_packets.unwrap() + up.c_dequeued_packets.unwrap();
+    assert_eq!(sum, up.dequeued_packets as f64);
+    assert!(up.c_dequeued_packets.unwrap() > 0.1 * sum, "classic protection");
+}
+
 /// Prague beside a CUBIC with ECN at 50 Mbit/s and 20 ms in one queue that marks all alike: it has
 /// more than five times as much. With `ecn_fallback` it finds that out and has less than half of
 /// that advantage. Behind DualPI2, where nothing is to be found, the word changes nothing.

@@ -141,6 +141,11 @@ impl<A: Setpoint> Steered<A> {
         &self.aqm
     }
 
+    /// The same, to tell it what it is to say.
+    pub(crate) const fn aqm_mut(&mut self) -> &mut A {
+        &mut self.aqm
+    }
+
     /// The policy in force.
     pub const fn params(&self) -> &SteerParams {
         &self.params

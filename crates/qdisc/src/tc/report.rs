@@ -10,7 +10,7 @@ use super::tins;
 use crate::accounts::{Backlog, Counters};
 use crate::change::OWN;
 use crate::report::{Field, Place, Report, Value, int};
-use crate::spec::{Aimed, Part, Spec};
+use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -86,8 +86,8 @@ impl Report {
             return Self::new(spec, accounts, own);
         };
         let mut below = spec.and_then(Spec::unsteered);
-        if let Some(aimed) = below.as_mut().and_then(Aimed::of_mut) {
-            *aimed.aim.target_mut() = target;
+        if let Some(configured) = below.as_mut().and_then(Spec::target_mut) {
+            *configured = target;
         }
         Self {
             inner: Some(Box::new(Self::new(below.as_ref(), accounts, own))),

@@ -5,7 +5,7 @@ use sojourn_qdisc::{Dequeue, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 
 /// Small enough for limits, schedulers and shapers to matter within a few calls.
-pub(crate) const SPECS: [&str; 36] = [
+pub(crate) const SPECS: [&str; 38] = [
     "pfifo limit 3",
     "bfifo limit 4000",
     "pfifo_head_drop limit 3",
@@ -42,6 +42,8 @@ pub(crate) const SPECS: [&str; 36] = [
     "cake_mq memlimit 9000 rtt 5ms dual-srchost",
     "dualpi2 limit 6 target 1ms tupdate 1ms step_thresh 200us classic_protection 30",
     "dualpi2 limit 8 memlimit 9000 step_thresh 1p min_qlen_step 1 overflow drop_enqueue any_ect",
+    "steer util 50% delay 4ms over dualpi2 limit 6 target 1ms tupdate 1ms step_thresh 200us",
+    "steer delay 4ms over dualpi2 limit 8 target 1ms tupdate 1ms drop_enqueue any_ect",
 ];
 
 const LENGTHS: [u32; 8] = [0, 1, 40, 576, 1514, 1515, 9000, u32::MAX];

@@ -6,6 +6,7 @@ use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{Opt, Unit, When, from, options, over, stats, when};
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 options! { SteerParams;
@@ -17,7 +18,7 @@ options! { SteerParams;
 }
 const OVER: Opt = over(
     "what is steered, from its own target on: an AQM with a delay target (`gsp`), or flow queues \
-     with one (`fq_gsp`); must come last",
+     with one (`fq_gsp`), or the pair `dualpi2` (its C queue's target); must come last",
 );
 
 /// The ceiling is no lower than the floor, and there is a target to steer.
@@ -35,6 +36,13 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
     };
     let is_free = SteerParams::of(inner).is_none();
     let steered = inner.clone().steered(steer).filter(|_| is_free);
+    if steer.ceiling < 100 && matches!(inner, Spec::DualPi2(_)) {
+        return Err(given.wrong(
+            "ceiling",
+            "`ceiling` of steer is for one queue, and dualpi2 has two".to_string(),
+            "leave it out, or steer another discipline, `fq_codel` for example".to_string(),
+        ));
+    }
     *spec = steered.ok_or_else(|| {
         given.wrong(
             "over",

@@ -223,6 +223,7 @@ fn steer() -> impl Strategy<Value = Spec> {
         (1_u32.., pie()).prop_map(|(limit, pie)| Spec::single(limit, pie)),
         (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::single(limit, gsp)),
         (flows(), codel()).prop_map(|(flows, codel)| Spec::flows(flows, codel)),
+        dualpi2(),
     ];
     let policy = (
         1_u32..=100,
@@ -235,7 +236,11 @@ fn steer() -> impl Strategy<Value = Spec> {
             rate,
             util,
             delay,
-            ceiling: (util + above).min(100),
+            // A pair takes none.
+            ceiling: match inner {
+                Spec::DualPi2(_) => 100,
+                _ => (util + above).min(100),
+            },
         };
         inner.steered(steer).expect("it has a target")
     })
@@ -325,6 +330,7 @@ fn dualpi2() -> impl Strategy<Value = Spec> {
                 law: DualLaw::ALL[usize::from(by_rfc && !on[1])],
                 ramp,
                 ramp_range,
+                steer: None,
             })
         },
     )

@@ -275,7 +275,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "steer util 99% over pfifo limit 100",
-        "pfifo has no delay target to steer; it can be codel, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth",
+        "pfifo has no delay target to steer; it can be codel, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, dualpi2",
         "over",
     ),
     (
