@@ -201,7 +201,10 @@ fn the_target_of_the_pair_is_steered() {
     assert!(after < 0.8 * before, "{after} of {before} ms");
     let sum = up.l_dequeued_packets.unwrap() + up.c_dequeued_packets.unwrap();
     assert_eq!(sum, up.dequeued_packets as f64);
-    assert!(up.c_dequeued_packets.unwrap() > 0.1 * sum, "classic protection");
+    assert!(
+        up.c_dequeued_packets.unwrap() > 0.1 * sum,
+        "classic protection"
+    );
 }
 
 /// Prague beside a CUBIC with ECN at 50 Mbit/s and 20 ms in one queue that marks all alike: it has
