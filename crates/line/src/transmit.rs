@@ -49,6 +49,7 @@ impl Transmitter {
 
     /// When a packet of `len` bytes that starts at `now` has been sent. Starts never overlap:
     /// `now` is not before the last answer.
+    #[inline]
     pub fn finish(&mut self, now: Time, len: u32) -> Time {
         match self {
             Self::Infinite => now,

@@ -228,18 +228,21 @@ impl<P: Copy> Air<P> {
             own.hearing = Hearing::Garbled;
         }
         upper.sent(&own.sent(station, kind, now, airtime));
-        let parts = access.parts(kind, to, now);
-        for neighbour in self.neighbours.of(station) {
-            let other = &mut access.stations[neighbour.station as usize];
-            let times = (now, airtime);
-            let eifs = access.spaces.eifs;
-            if by_sinr {
+        let times = (now, airtime);
+        if by_sinr {
+            let parts = access.parts(kind, to, now);
+            for neighbour in self.neighbours.of(station) {
+                let other = &mut access.stations[neighbour.station as usize];
                 other.judge(&access.errors, now);
                 if begin_among(other, frame, neighbour, times, parts, slot) {
                     access.timers.set(neighbour.station, other.due(slot));
                 }
-                continue;
             }
+            return;
+        }
+        let eifs = access.spaces.eifs;
+        for neighbour in self.neighbours.of(station) {
+            let other = &mut access.stations[neighbour.station as usize];
             if begin(other, frame, neighbour, times, &access.profile, eifs) {
                 access.timers.set(neighbour.station, other.due(slot));
             }

@@ -89,6 +89,8 @@ impl AccessLinks {
     }
 
     /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
     pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[packet.way.index()];
         let arrival = lane.send(UP, &self.pace, now, packet.len);
@@ -123,6 +125,8 @@ impl AccessLinks {
     }
 
     /// The first packet on the uplink of `way` arrives: takes it, and tells when the next does.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, way: Way) -> Option<(Packet, Option<Time>)> {
         let lane = &mut self.lanes[way.index()];
         let index = lane.first;
@@ -141,7 +145,11 @@ impl AccessLinks {
     /// When a packet of `len` bytes that comes to its receiver's downlink at `now` has passed
     /// it. That link is fed by one pipe only, so its times are known when a packet enters that
     /// pipe, and it needs no event of its own.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most packets take"
+    )]
+    #[inline(always)]
     pub(crate) fn pass_down(&mut self, way: Way, now: Time, len: u16) -> Time {
         self.lanes[way.index()].send(DOWN, &self.pace, now, len)
     }

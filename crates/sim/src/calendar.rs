@@ -107,6 +107,9 @@ pub(crate) struct Calendar {
     far: Heap,
     /// The least key of those that are far.
     far_top: Key,
+    /// The least key of both heaps, and where that is. While the event of one of them is being
+    /// handled it is that event's.
+    least: (Key, Place),
     /// The least key of all. While its event is being handled it stays here, though nowhere else.
     top: Key,
     /// Where that is.
@@ -129,6 +132,7 @@ impl Default for Calendar {
             near: Heap::default(),
             far: Heap::default(),
             far_top: Key::MAX,
+            least: (Key::MAX, Place::Near),
             top: Key::MAX,
             place: Place::Front,
             scheduled: 0,
@@ -154,12 +158,15 @@ impl Calendar {
     /// The earliest event; while one is being handled, that one.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Time, Source)> {
+        (self.top != Key::MAX).then(|| self.next())
+    }
+
+    /// The same, where none is an event after all times.
+    #[inline]
+    pub(crate) fn next(&self) -> (Time, Source) {
         let key = self.top;
-        if key == Key::MAX {
-            return None;
-        }
         let source = Source(key as u32 & ((1 << Source::BITS) - 1));
-        Some((Time::from_nanos((key >> 65) as u64), source))
+        (Time::from_nanos((key >> 65) as u64), source)
     }
 
     /// Adds an event. Everything that is added while another one is being handled sorts after that.
@@ -178,6 +185,7 @@ impl Calendar {
         if Source::FAR >> source.kind() & 1 != 0 {
             self.far.put(key);
             self.far_top = self.far_top.min(key);
+            self.note(key, Place::Far);
             return Place::Far;
         }
         if self.front == Key::MAX {
@@ -186,8 +194,17 @@ impl Calendar {
             let more = self.front.max(key);
             self.front = self.front.min(key);
             self.near.put(more);
+            self.note(more, Place::Near);
         }
         Place::Front
+    }
+
+    /// A key has come into a heap.
+    #[inline]
+    fn note(&mut self, key: Key, place: Place) {
+        if key < self.least.0 {
+            self.least = (key, place);
+        }
     }
 
     /// The first event is going to be handled.
@@ -206,6 +223,23 @@ impl Calendar {
     /// The first event, of `source`, has been handled, and is due again at this time.
     #[inline]
     pub(crate) fn end(&mut self, again: Option<Time>, source: Source) {
+        if self.place == Place::Front {
+            if let Some(time) = again {
+                let key = self.key(time, source);
+                self.insert(key, source);
+            }
+        } else {
+            self.end_in_heap(again, source);
+        }
+        (self.top, self.place) = (self.front, Place::Front);
+        if self.least.0 < self.front {
+            (self.top, self.place) = self.least;
+        }
+    }
+
+    /// The same, of an event that was in a heap.
+    #[inline]
+    fn end_in_heap(&mut self, again: Option<Time>, source: Source) {
         if self.near.is_vacant {
             self.near.is_vacant = false;
             // One sift instead of two, if anything is there to take its place.
@@ -229,13 +263,8 @@ impl Calendar {
                 self.far_top = self.far.top();
             }
         }
-        (self.top, self.place) = (self.near.top(), Place::Near);
-        if self.front < self.top {
-            (self.top, self.place) = (self.front, Place::Front);
-        }
-        if self.far_top < self.top {
-            (self.top, self.place) = (self.far_top, Place::Far);
-        }
+        self.least = (self.near.top(), Place::Near);
+        self.note(self.far_top, Place::Far);
     }
 }
 

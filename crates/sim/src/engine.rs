@@ -1,18 +1,19 @@
 //! The event loop of one run.
 
+mod app;
 mod fork;
 mod held;
 mod results;
 
 use crate::calendar::{Owner, Source};
 use crate::forwarding::Next;
-use crate::host::{Endpoint, SimPort, Transport};
+use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::{Body, Packet};
 use crate::tap::Seen;
-use sojourn_apps::{App, Datagram, Input, Message, Wish, Wishes};
+use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
-use sojourn_tcp::{Codepoint, Received, State};
+use sojourn_tcp::{Codepoint, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Control, FlowRecorder, Progress, WorldName};
 use std::ops::ControlFlow;
@@ -59,6 +60,27 @@ pub(crate) enum Advance {
     Over,
 }
 
+/// After which events a run may stop before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    /// After none; now and then it tells how far it is.
+    Seldom,
+    /// After those by which something comes to an end that is outside.
+    News,
+    /// After the next one.
+    Single,
+}
+
+impl Watch {
+    /// The number of the event after which a run is looked at, of one with so many so far.
+    const fn next(self, events: u64) -> u64 {
+        match self {
+            Self::Seldom => (events / PROGRESS_EVENTS + 1) * PROGRESS_EVENTS,
+            Self::News | Self::Single => events + 1,
+        }
+    }
+}
+
 /// One run.
 pub(crate) struct Engine {
     pub(crate) net: Net,
@@ -103,27 +125,31 @@ impl Engine {
     /// Breaks off when `progress` says so, or when there are too many packets.
     pub(crate) fn run(&mut self, progress: Progress<'_>) -> Result<(), Stop> {
         self.start();
-        self.advance::<false>(Time::MAX, progress)?;
+        self.advance(Time::MAX, Watch::Seldom, progress)?;
         self.end();
         Ok(())
     }
 
     /// The same until `until`, and whether there is more.
     pub(crate) fn forward(&mut self, until: Time) -> Result<bool, Stop> {
-        let to = self.advance::<false>(until, &mut |_| ControlFlow::Continue(()))?;
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let to = self.advance(until, Watch::Seldom, go_on)?;
         Ok(to != Advance::Over)
     }
 
-    /// Events until `until`, or with `NEWS` until something comes to an end that is outside. What
-    /// an event does is compiled into the loop.
-    fn advance<const NEWS: bool>(
+    /// Events until `until`, or until what `watch` says. What an event does is compiled into the
+    /// loop, and nowhere else: what has one caller only is compiled into that.
+    fn advance(
         &mut self,
         until: Time,
+        watch: Watch,
         progress: Progress<'_>,
     ) -> Result<Advance, Stop> {
         let over = self.end + self.drain;
         let limit = until.min(over);
-        while let Some((now, source)) = self.net.passage.calendar.first() {
+        let mut pause = watch.next(self.events);
+        loop {
+            let (now, source) = self.net.passage.calendar.next();
             if now > limit {
                 return Ok(if now > over {
                     Advance::Over
@@ -132,7 +158,11 @@ impl Engine {
                 });
             }
             self.step(now, source);
-            if NEWS && self.net.passage.has_news() {
+            if self.events < pause {
+                continue;
+            }
+            pause = watch.next(self.events);
+            if watch == Watch::News && self.net.passage.has_news() {
                 return Ok(Advance::News(now));
             }
             // By events and not by time: a crowded run makes many in little time, and is the one
@@ -143,8 +173,10 @@ impl Engine {
                     return Err(Stop::Interrupted);
                 }
             }
+            if watch == Watch::Single {
+                return Ok(Advance::Until);
+            }
         }
-        Ok(Advance::Over)
     }
 
     /// Refuses to go on with more packets than there is room for.
@@ -205,18 +237,31 @@ impl Engine {
         // Also events that turn out to be stale: two runs that part differ here first.
         self.fold(now, source);
         let again = match source.owner() {
-            Owner::Wire(index) | Owner::Medium(index) => self.net.medium_event(index, now),
             Owner::Pipe(index) => self.pipe_event(index, now),
             Owner::Uplink(way) => self.net.uplink_event(way, now),
+            Owner::Wire(index) => self.net.wire_event(index, now),
+            Owner::Medium(index) => {
+                let again = self.net.radio_event(index, now);
+                self.settle(now);
+                again
+            }
+            owner => self.other_event(owner, now),
+        };
+        self.net.passage.calendar.end(again, source);
+    }
+
+    /// What happens seldom.
+    #[inline(never)]
+    fn other_event(&mut self, owner: Owner, now: Time) -> Option<Time> {
+        let again = match owner {
             Owner::Endpoint(index) => self.endpoint_event(index, now),
             Owner::Changes => self.net.change_event(now),
             Owner::Routing => self.net.routing_event(now),
             Owner::Autorate => self.net.autorate_event(now),
+            Owner::Pipe(_) | Owner::Uplink(_) | Owner::Wire(_) | Owner::Medium(_) => None,
         };
-        if self.net.passage.has_mail() {
-            self.settle(now);
-        }
-        self.net.passage.calendar.end(again, source);
+        self.settle(now);
+        again
     }
 
     /// What is due before an event.
@@ -276,8 +321,15 @@ impl Engine {
         }
     }
 
-    /// Hands on what a radio has brought.
+    /// Does what is left to be done over a radio, and hands on what it has brought.
+    #[inline]
     fn settle(&mut self, now: Time) {
+        if self.net.passage.has_mail() {
+            self.settle_mail(now);
+        }
+    }
+
+    fn settle_mail(&mut self, now: Time) {
         while let Some(packet) = self.net.settle(now) {
             self.receive(packet, now);
         }
@@ -307,28 +359,38 @@ impl Engine {
         }
         // A change of the delay arms a pipe anew, so that the event above may be stale: taking it
         // out of the calendar would cost a search.
-        let interface = pipe.interface as usize;
+        let (interface, next) = (pipe.interface as usize, pipe.next);
         let packet = pipe.pop(now);
         // Armed before the packet goes on: what follows may put another into this pipe.
-        let again = pipe.next();
+        let again = pipe.due();
         pipe.armed = again.unwrap_or(Time::MAX);
         if let Some(packet) = packet {
-            match self.net.passage.forwarding.leg(interface, &packet).next {
+            let forwarding = &self.net.passage.forwarding;
+            match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
                 Next::Interface(next) => {
                     let mut packet = packet;
                     if packet.token().is_none() || self.net.passage.hop(&mut packet) {
                         self.net.offer(next as usize, packet, now);
                     }
                 }
-                Next::Host => self.receive(packet, now),
+                Next::Host => self.receive_here(packet, now),
                 Next::Nowhere => debug_assert!(false, "a packet left its way"),
             }
         }
         again
     }
 
-    /// A packet has arrived at the end of its way.
+    /// A packet has arrived at the end of its way, over a radio.
+    #[inline(never)]
     fn receive(&mut self, packet: Packet, now: Time) {
+        self.receive_here(packet, now);
+    }
+
+    /// A packet has arrived at the end of its way. Compiled into the loop, as are those that it
+    /// calls: a packet is too large to hand around.
+    #[expect(clippy::inline_always, reason = "see above")]
+    #[inline(always)]
+    fn receive_here(&mut self, packet: Packet, now: Time) {
         if self.net.passage.tapped.is_some() {
             self.net.passage.show(Seen::Received, &packet, now);
         }
@@ -393,73 +455,12 @@ impl Engine {
                 debug_assert!(false, "a segment for a socket of datagrams");
             }
         }
+        // Of the segments that data comes in every other one leaves nothing to be done.
+        let asked = !self.wishes.connections.is_empty() || !self.datagrams.is_empty();
+        if !asked && self.endpoints[index].transport.is_quiet() {
+            return self.arm_endpoint(index);
+        }
         self.flush(index, now);
-    }
-
-    /// A segment did something to the connection of an endpoint: its app hears of it.
-    fn heard(&mut self, index: usize, news: Received, now: Time) {
-        if news.delivered > 0 {
-            let endpoint = &mut self.endpoints[index];
-            let notable = endpoint.deliver(news.delivered);
-            if !endpoint.is_first() {
-                let recorder = &mut self.recorders[self.flows[index / 2] as usize];
-                recorder.delivered(now, news.delivered);
-                if notable && endpoint.completes_file() {
-                    recorder.completed(now, endpoint.start);
-                }
-            }
-            if self.endpoints[index].hears {
-                self.tell(index, Input::Delivered(news.delivered), now);
-            }
-            while notable && let Some(message) = self.endpoints[index].next_message() {
-                let connection = self.endpoints[index].connection;
-                let input = Input::Message {
-                    connection,
-                    message,
-                };
-                self.tell(index, input, now);
-            }
-        }
-        if news.established {
-            let input = match self.endpoints[index].connection {
-                0 => Input::Start,
-                further => Input::Open(further),
-            };
-            self.tell(index, input, now);
-        }
-        // The rest of a message that did not fit goes first, or the next one would be mixed into
-        // it.
-        if news.writable {
-            self.endpoints[index].write_rest();
-            if self.endpoints[index].rest == 0 {
-                self.tell(index, Input::Writable, now);
-            }
-        }
-    }
-
-    /// Tells the app at an endpoint something; [`flush`](Self::flush) does what it asks for.
-    fn tell(&mut self, index: usize, input: Input, now: Time) {
-        let endpoint = &mut self.endpoints[index];
-        let app = &mut self.apps[endpoint.app as usize];
-        // What the app wants is only noted: its calls come back into the same connection, which
-        // is borrowed here.
-        let mut port = SimPort {
-            transport: &mut endpoint.transport,
-            now,
-            recorder: &mut self.recorders[self.flows[index / 2] as usize],
-            wishes: &mut self.wishes,
-            datagrams: &mut self.datagrams,
-        };
-        app.handle(input, now, &mut port);
-        // One app has one timer, whatever endpoint it was told at; the timer is kept at its first
-        // connection.
-        if let Some(wake) = self.wishes.wake.take() {
-            let home = endpoint.home();
-            self.endpoints[home].wake_at(wake);
-            if home != index {
-                self.arm_endpoint(home);
-            }
-        }
     }
 
     /// Something is due at an endpoint: its start, its stop, the app's timer, TCP's timer.
@@ -496,43 +497,9 @@ impl Engine {
         None
     }
 
-    /// Puts a message on the stream of an endpoint.
-    fn post(&mut self, index: usize, message: Message, now: Time) {
-        let endpoint = &mut self.endpoints[index];
-        if endpoint.waits_for_room() {
-            self.recorders[self.flows[index / 2] as usize].blocked(now);
-            return;
-        }
-        let end = endpoint.write_message(message.len.into());
-        let peer = endpoint.way.back().index();
-        self.endpoints[peer].expect(end, message);
-    }
-
-    /// Does what the app at an endpoint wants of its connections.
-    #[cold]
-    fn grant(&mut self, index: usize, now: Time) {
-        let home = self.endpoints[index].home();
-        for (connection, wish) in std::mem::take(&mut self.wishes.connections) {
-            let at = home + 2 * usize::from(connection);
-            match wish {
-                Wish::Message(message) => self.post(at, message, now),
-                Wish::Open => {
-                    let peer = self.endpoints[at].way.back().index();
-                    for end in [at, peer] {
-                        self.endpoints[end].start_at(now);
-                        self.arm_endpoint(end);
-                    }
-                }
-                Wish::Abort => self.endpoints[at].abort(),
-            }
-            if at != index {
-                self.flush(at, now);
-            }
-        }
-    }
-
     /// Sends the segments that an endpoint has to send.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `receive_here`")]
+    #[inline(always)]
     fn send_segments(&mut self, index: usize, now: Time) {
         let endpoint = &mut self.endpoints[index];
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
@@ -549,11 +516,12 @@ impl Engine {
             {
                 spp.left(now, endpoint.is_first(), packet.identity());
             }
-            self.net.emit(packet, now);
+            self.net.emit_here(packet, now);
         }
     }
 
     /// Sends whatever an endpoint has to send, and arms its timer.
+    #[inline(never)]
     fn flush(&mut self, index: usize, now: Time) {
         // Before sending: a message that is put on the stream now leaves with what waits there.
         if !self.wishes.connections.is_empty() {
@@ -561,29 +529,37 @@ impl Engine {
         }
         self.send_segments(index, now);
         if !self.datagrams.is_empty() {
-            let flow = self.flows[index / 2] as usize;
-            // The list is lent out while the network is called, and given back with its memory.
-            let mut datagrams = std::mem::take(&mut self.datagrams);
-            for datagram in datagrams.drain(..) {
-                if self.endpoints[index].is_first() {
-                    self.recorders[flow].sent(now, 1, 0);
-                }
-                self.recorders[flow].datagram_sent(now);
-                let packet = self.endpoints[index].datagram(datagram, now);
-                self.net.emit(packet, now);
-            }
-            self.datagrams = datagrams;
+            self.send_datagrams(index, now);
         }
         self.arm_endpoint(index);
     }
 
+    /// Sends the datagrams that an app has left.
+    #[inline(never)]
+    fn send_datagrams(&mut self, index: usize, now: Time) {
+        let flow = self.flows[index / 2] as usize;
+        // The list is lent out while the network is called, and given back with its memory.
+        let mut datagrams = std::mem::take(&mut self.datagrams);
+        for datagram in datagrams.drain(..) {
+            if self.endpoints[index].is_first() {
+                self.recorders[flow].sent(now, 1, 0);
+            }
+            self.recorders[flow].datagram_sent(now);
+            let packet = self.endpoints[index].datagram(datagram, now);
+            self.net.emit(packet, now);
+        }
+        self.datagrams = datagrams;
+    }
+
     /// Arms an endpoint's timer if it is due before the armed one. A later time needs nothing:
     /// the armed event finds nothing to do and arms the timer anew.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "mostly it is two comparisons")]
+    #[inline(always)]
     fn arm_endpoint(&mut self, index: usize) {
-        let deadline = self.endpoints[index].deadline();
-        if deadline < self.endpoints[index].armed {
-            self.endpoints[index].armed = deadline;
+        let endpoint = &mut self.endpoints[index];
+        let deadline = endpoint.deadline();
+        if deadline < endpoint.armed {
+            endpoint.armed = deadline;
             let source = Source::of(Owner::Endpoint(index));
             self.net.passage.calendar.push(deadline, source);
         }

@@ -129,7 +129,8 @@ impl Table {
         self.firsts[self.route_of[way.index()] as usize] as usize
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is three reads")]
+    #[inline(always)]
     fn leg(&self, interface: usize, way: Way) -> Leg {
         self.legs[self.route_of[way.index()] as usize * self.interfaces + interface]
     }

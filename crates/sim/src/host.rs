@@ -53,6 +53,15 @@ impl Transport {
         })
     }
 
+    /// Whether it has nothing to send by itself.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Self::Tcp { connection, .. } => connection.is_quiet(),
+            Self::Udp { .. } => true,
+        }
+    }
+
     /// Whether a datagram has come before.
     pub(crate) fn has_come(&mut self, datagram: Datagram) -> bool {
         match self {

@@ -126,7 +126,8 @@ impl Interface {
     }
 
     /// Offers a packet to the queue.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
         self.recorder.offered(now, packet.len());
         let (recorder, lost) = (&mut self.recorder, &mut self.lost);
@@ -209,7 +210,11 @@ impl Interface {
 
     /// Lets a packet pass that a medium takes at once, if nothing waits and the queue has nothing
     /// to say about it.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most packets take"
+    )]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, packet: &Packet, now: Time) -> bool {
         let passes = !self.waits() && self.qdisc.pass(packet.len());
         if passes {

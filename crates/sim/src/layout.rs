@@ -65,6 +65,7 @@ impl Layout {
                 None => (extra, Next::Host),
             };
             let pipe = self.pipe(interface, self.delays[interface] + delay);
+            self.pipes[pipe as usize].lead(next);
             route.legs[interface] = Leg { pipe, next };
         }
         self.table.push(route);

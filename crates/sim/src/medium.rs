@@ -1,8 +1,9 @@
 //! Media: what carries packets on from interfaces.
 //!
 //! A medium decides when a packet of an interface may start, and knows when it has ended; both are
-//! events of its own. It asks the interface's queue for a packet when one may start, and hands the
-//! packet on when it has ended. A new kind of medium is one more variant here.
+//! events of its own, those of wires apart, as most events are theirs (`Net::wire_event`,
+//! `Net::radio_event`). It asks the interface's queue for a packet when one may start, and hands
+//! the packet on when it has ended. A new kind of medium is one more variant here.
 
 use crate::interface::stream_name;
 use crate::packet::Packet;
@@ -47,15 +48,6 @@ impl Medium {
         match self {
             Self::Wire(wire) => wire.waited_for(passage, now),
             Self::Radio(radio) => radio.waited_for(interface, passage, now),
-        }
-    }
-
-    /// A time has come for which it has set an event. Returns that of its next one.
-    #[inline]
-    pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
-        match self {
-            Self::Wire(wire) => wire.event(passage, now),
-            Self::Radio(radio) => radio.event(passage, now),
         }
     }
 

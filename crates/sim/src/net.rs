@@ -53,7 +53,15 @@ impl Net {
     }
 
     /// Sends a packet on its way: over the host's access link, or straight to the first queue.
+    #[inline(never)]
     pub(crate) fn emit(&mut self, packet: Packet, now: Time) {
+        self.emit_here(packet, now);
+    }
+
+    /// [`emit`](Self::emit), compiled into where segments come from.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
+    pub(crate) fn emit_here(&mut self, packet: Packet, now: Time) {
         let passage = &mut self.passage;
         if passage.tapped.is_some() {
             passage.show(Seen::Emitted, &packet, now);
@@ -100,7 +108,15 @@ impl Net {
     }
 
     /// Offers a packet to an interface, whose medium may start it.
+    #[inline(never)]
     pub(crate) fn offer(&mut self, index: usize, packet: Packet, now: Time) {
+        self.offer_here(index, packet, now);
+    }
+
+    /// [`offer`](Self::offer), compiled into where most packets come from.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
+    fn offer_here(&mut self, index: usize, packet: Packet, now: Time) {
         let passage = &mut self.passage;
         if passage.tapped.is_some() {
             passage.show(Seen::Offered(index), &packet, now);
@@ -202,17 +218,29 @@ impl Net {
         next
     }
 
-    /// Something is due at a medium. Returns when the next thing is.
+    /// Something is due at a wire. Returns when the next thing is.
     #[inline]
-    pub(crate) fn medium_event(&mut self, index: usize, now: Time) -> Option<Time> {
-        self.media[index].event(&mut self.passage, now)
+    pub(crate) fn wire_event(&mut self, index: usize, now: Time) -> Option<Time> {
+        match &mut self.media[index] {
+            Medium::Wire(wire) => wire.event(&mut self.passage, now),
+            Medium::Radio(_) => None,
+        }
+    }
+
+    /// The same at a radio.
+    #[inline]
+    pub(crate) fn radio_event(&mut self, index: usize, now: Time) -> Option<Time> {
+        match &mut self.media[index] {
+            Medium::Radio(radio) => radio.event(&mut self.passage, now),
+            Medium::Wire(_) => None,
+        }
     }
 
     /// The packet at the head of an uplink arrives. Returns when the next one does.
     pub(crate) fn uplink_event(&mut self, way: Way, now: Time) -> Option<Time> {
         let (packet, again) = self.passage.access.as_mut()?.arrive(way)?;
         let first = self.passage.forwarding.first(&packet);
-        self.offer(first, packet, now);
+        self.offer_here(first, packet, now);
         again
     }
 

@@ -1,5 +1,6 @@
 //! Packets in flight over a delay: a ring in order of arrival.
 
+use crate::forwarding::Next;
 use crate::packet::Packet;
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
@@ -9,6 +10,8 @@ use std::collections::VecDeque;
 pub(crate) struct Pipe {
     /// Index of the interface that it is behind.
     pub(crate) interface: u32,
+    /// Where all of its packets go on to; none where that differs between directions.
+    pub(crate) next: Option<Next>,
     /// Propagation delay of packets sent now.
     pub(crate) delay: Span,
     flight: VecDeque<(Time, Packet)>,
@@ -22,11 +25,20 @@ impl Pipe {
     pub(crate) fn new(interface: usize, delay: Span) -> Self {
         Self {
             interface: interface as u32,
+            next: Some(Next::Nowhere),
             delay,
             flight: VecDeque::new(),
             latest: Time::ZERO,
             armed: Time::MAX,
         }
+    }
+
+    /// A direction goes through it, and on to `next`.
+    pub(crate) fn lead(&mut self, next: Next) {
+        self.next = match self.next {
+            Some(Next::Nowhere) => Some(next),
+            same => same.filter(|&before| before == next),
+        };
     }
 
     /// Packets in flight.
@@ -40,7 +52,7 @@ impl Pipe {
     }
 
     /// Arrival of the next packet.
-    pub(crate) fn next(&self) -> Option<Time> {
+    pub(crate) fn due(&self) -> Option<Time> {
         self.flight.front().map(|&(at, _)| at)
     }
 
@@ -75,7 +87,7 @@ impl Pipe {
 
     /// Takes the next packet if it has arrived.
     pub(crate) fn pop(&mut self, now: Time) -> Option<Packet> {
-        if self.next()? > now {
+        if self.due()? > now {
             return None;
         }
         let (_, packet) = self.flight.pop_front()?;

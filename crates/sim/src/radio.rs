@@ -19,20 +19,26 @@ use std::collections::VecDeque;
 #[derive(Clone)]
 pub(crate) struct Radio {
     air: Air<Packet>,
-    profile: Profile,
     /// Its index among the media.
     medium: u32,
+    /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
+    armed: Time,
+    drivers: Drivers,
+}
+
+/// What lies between the stations' queues and the air.
+#[derive(Clone)]
+struct Drivers {
+    profile: Profile,
     /// Bytes of link header in a packet's length, which a radio has none of.
     link_header: u32,
     /// By station: packets that have left its queue and wait in the radio, with the times since
     /// which they have been in the queue.
-    drivers: Vec<VecDeque<(Packet, Time)>>,
+    waiting: Vec<VecDeque<(Packet, Time)>>,
     /// Most of them.
     depth: usize,
     /// By sender: what it has sent to whom.
     hops: Vec<Vec<Hop>>,
-    /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
-    armed: Time,
 }
 
 impl Radio {
@@ -42,14 +48,16 @@ impl Radio {
             Stream::named(cell.seed, &format!("radio.{name}"))
         };
         Self {
-            profile: spec.profile,
             air: Air::new(spec.profile, (spec.places(), spec.powers()), dice),
-            drivers: vec![VecDeque::new(); spec.places().len()],
-            depth: spec.driver_queue as usize,
             medium: medium as u32,
-            link_header: cell.link_header.into(),
-            hops: vec![Vec::new(); spec.places().len()],
             armed: Time::MAX,
+            drivers: Drivers {
+                profile: spec.profile,
+                link_header: cell.link_header.into(),
+                waiting: vec![VecDeque::new(); spec.places().len()],
+                depth: spec.driver_queue as usize,
+                hops: vec![Vec::new(); spec.places().len()],
+            },
         }
     }
 
@@ -82,15 +90,21 @@ impl Radio {
 
     /// Where its stations are, and what has gone from one to another.
     pub(crate) fn stations(&self, spec: &Spec) -> Stations {
-        let stations = 0..self.hops.len() as u32;
+        let hops = &self.drivers.hops;
+        let stations = 0..hops.len() as u32;
         let places = stations.map(|station| self.air.neighbours().place(station));
-        let hops = self.hops.iter().flatten().copied().collect();
+        let hops = hops.iter().flatten().copied().collect();
         Stations::of(spec, places.collect(), hops)
     }
 
     /// The packets that have left queues and have not come to a neighbour.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
-        let waiting = self.drivers.iter().flatten().map(|(packet, _)| packet);
+        let waiting = self
+            .drivers
+            .waiting
+            .iter()
+            .flatten()
+            .map(|(packet, _)| packet);
         self.air.held().chain(waiting)
     }
 
@@ -100,14 +114,8 @@ impl Radio {
     }
 
     fn split<'a>(&'a mut self, passage: &'a mut Passage) -> (&'a mut Air<Packet>, Above<'a>) {
-        let above = Above {
-            passage,
-            profile: &self.profile,
-            drivers: &mut self.drivers,
-            depth: self.depth,
-            hops: &mut self.hops,
-            link_header: self.link_header,
-        };
+        let drivers = &mut self.drivers;
+        let above = Above { passage, drivers };
         (&mut self.air, above)
     }
 }
@@ -115,19 +123,16 @@ impl Radio {
 /// What lies above the stations.
 struct Above<'a> {
     passage: &'a mut Passage,
-    profile: &'a Profile,
-    drivers: &'a mut [VecDeque<(Packet, Time)>],
-    depth: usize,
-    hops: &'a mut [Vec<Hop>],
-    link_header: u32,
+    drivers: &'a mut Drivers,
 }
 
 impl Above<'_> {
     /// Moves packets from a station's queue to those that wait in the radio, while there is room.
     #[inline]
     fn fill(&mut self, station: usize, now: Time) {
-        let waiting = &mut self.drivers[station];
-        while waiting.len() < self.depth
+        let depth = self.drivers.depth;
+        let waiting = &mut self.drivers.waiting[station];
+        while waiting.len() < depth
             && let Dequeue::Packet { packet, sojourn } = self.passage.interfaces[station].take(now)
         {
             waiting.push_back((packet, now - sojourn));
@@ -140,7 +145,7 @@ impl Above<'_> {
     /// The next packet of a station: the first that waits in the radio, or else in the queue.
     #[inline]
     fn next(&mut self, station: usize, now: Time) -> Dequeue<Packet> {
-        match self.drivers[station].pop_front() {
+        match self.drivers.waiting[station].pop_front() {
             Some((packet, since)) => Dequeue::Packet {
                 packet,
                 sojourn: now - since,
@@ -152,7 +157,7 @@ impl Above<'_> {
     /// What has gone from one station to another.
     #[inline]
     fn hop(&mut self, from: u32, to: u32) -> &mut Hop {
-        let hops = &mut self.hops[from as usize];
+        let hops = &mut self.drivers.hops[from as usize];
         let (from, to) = (from as usize, to as usize);
         let place = hops.iter().position(|hop| hop.to == to).unwrap_or_else(|| {
             hops.push(Hop {
@@ -177,15 +182,15 @@ impl Upper for Above<'_> {
                 Dequeue::NotBefore(time) => return air::Taken::NotBefore(time),
                 Dequeue::Empty => return air::Taken::Nothing,
             };
-            let bytes = packet.len().saturating_sub(self.link_header);
-            let bytes = self.profile.frame(bytes, packet.has_udp());
+            let bytes = packet.len().saturating_sub(self.drivers.link_header);
+            let bytes = self.drivers.profile.frame(bytes, packet.has_udp());
             let mesh = self.passage.forwarding.mesh();
             if let Some(to) = mesh.and_then(|mesh| mesh.next_of_queued(station, &packet, since)) {
                 let to = match to {
                     Addressee::Station(to) => Some(to),
                     Addressee::All => None,
                 };
-                if self.depth == 0 && self.passage.tapped.is_some() {
+                if self.drivers.depth == 0 && self.passage.tapped.is_some() {
                     self.passage.show(Seen::Dequeued(index), &packet, now);
                 }
                 self.passage.interfaces[index].recorder.radio_begins(since);
@@ -221,7 +226,7 @@ impl Upper for Above<'_> {
         if let Some(tapped) = &mut self.passage.tapped {
             // A copy, so that the frame itself stays in registers.
             let frame = *frame;
-            tapped.on_air(frame.from, &frame, self.profile, None);
+            tapped.on_air(frame.from, &frame, &self.drivers.profile, None);
         }
         if let (FrameKind::Data, Some(to)) = (frame.kind, frame.to) {
             self.hop(frame.from, to).frames += 1;
@@ -244,7 +249,7 @@ impl Upper for Above<'_> {
 
     fn received(&mut self, station: u32, frame: &Frame<'_, Packet>, power: f64) {
         if let Some(tapped) = &mut self.passage.tapped {
-            tapped.on_air(station, frame, self.profile, Some(power));
+            tapped.on_air(station, frame, &self.drivers.profile, Some(power));
         }
     }
 

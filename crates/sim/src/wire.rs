@@ -60,10 +60,11 @@ impl Wire {
     }
 
     /// Starts a packet that waits, or sets an event for when it may start.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "mostly that event is there")]
+    #[inline(always)]
     pub(crate) fn waited_for(&mut self, passage: &mut Passage, now: Time) {
         let again = if now >= self.free_at {
-            self.serve(passage, now)
+            self.serve_first(passage, now)
         } else {
             Some(self.free_at)
         };
@@ -87,7 +88,15 @@ impl Wire {
         again
     }
 
+    /// [`serve`](Self::serve) for a packet that has come to a queue that was empty.
+    #[inline(never)]
+    fn serve_first(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
+        self.serve(passage, now)
+    }
+
     /// Sends what may be sent now; returns when to go on.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
     fn serve(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
         let index = self.ends.interface as usize;
         loop {

@@ -256,13 +256,44 @@ impl Control {
         tell!(self, control => control.on_established(rtt, now));
     }
 
+    #[inline]
     pub(crate) fn on_ack_arrival(&mut self, arrival: &AckArrival) {
+        // The most usual one does not listen.
+        if matches!(self.kind, Kind::Cubic(_)) {
+            return;
+        }
+        self.tell_arrival(*arrival);
+    }
+
+    #[inline(never)]
+    fn tell_arrival(&mut self, arrival: AckArrival) {
+        let arrival = &arrival;
         // Changes nothing of what it says.
         each!(&mut self.kind, control => control.on_ack_arrival(arrival));
     }
 
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
         tell!(self, control => control.on_ack(ack));
+    }
+
+    /// [`on_ack`](Self::on_ack) for CUBIC beyond slow start, of an ACK after which the window may
+    /// grow: it asks for little of what an event says. False where it is another control's.
+    #[inline]
+    pub(crate) fn avoid(
+        &mut self,
+        (delivered, rtt): (u32, Option<Span>),
+        window_limited: bool,
+        now: Time,
+    ) -> bool {
+        let Kind::Cubic(cubic) = &mut self.kind else {
+            return false;
+        };
+        if cubic.in_slow_start() {
+            return false;
+        }
+        cubic.avoid((delivered, rtt), window_limited, now);
+        self.said.window = cubic.window();
+        true
     }
 
     pub(crate) fn on_congestion(&mut self, why: Congestion, in_flight: u32, now: Time) {

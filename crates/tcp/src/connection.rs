@@ -188,12 +188,24 @@ impl Connection {
     }
 
     /// A segment of the peer arrived, with this in the ECN field of its IP header.
+    #[expect(
+        clippy::inline_always,
+        reason = "that most segments are is soon found out"
+    )]
+    #[inline(always)]
     pub fn receive(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
-        let mut received = Received::default();
         if self.phase == Phase::Open && segment.flags.is_established() {
+            let mut received = Received::default();
             self.receive_open(segment, ecn, now, &mut received);
             return received;
         }
+        self.receive_rare(segment, ecn, now)
+    }
+
+    /// A segment before or after the time in which data flows, or one that disturbs it.
+    #[inline(never)]
+    fn receive_rare(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
+        let mut received = Received::default();
         if segment.flags.has(Flags::RST) {
             self.reset(segment);
             return received;
@@ -354,26 +366,30 @@ impl Connection {
         (next != Time::MAX).then_some(next)
     }
 
+    /// Whether [`poll_transmit`](Self::poll_transmit) has nothing to send and nothing to do, which
+    /// is soon found out of an end that only receives.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        let owes = self.receiver.ack_now | self.sender.window_probe | self.syn_ack_first;
+        let open = self.phase == Phase::Open && self.pace_timer == Time::MAX;
+        !owes && open && self.sender.is_idle() && !self.receiver.owes_earlier()
+    }
+
     /// The next segment to send, if any.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.phase != Phase::Open {
             return self.poll_handshake(now);
         }
-        if self.sender.window_probe {
-            self.sender.window_probe = false;
-            let old = seq::wire(self.isn, self.sender.una - 1);
-            return Some(self.plain(old, Flags::ACK, now));
-        }
-        if let Some((ack, echo)) = self.receiver.take_earlier_ack() {
-            return Some(self.earlier_ack(ack, echo, now));
-        }
-        if core::mem::take(&mut self.syn_ack_first) {
-            let number = seq::wire(self.isn, self.sender.next);
-            return Some(self.plain(number, Flags::ACK, now));
+        let owes = self.sender.window_probe | self.syn_ack_first | self.receiver.owes_earlier();
+        if owes && let Some(sent) = self.poll_owed(now) {
+            return Some(sent);
         }
         if self.sender.is_idle() {
             self.pace_timer = Time::MAX;
-            return self.owed_ack(now);
+            let number = seq::wire(self.isn, self.sender.next);
+            let owed = self.receiver.ack_now;
+            return owed.then(|| self.plain_here(number, Flags::ACK, now));
         }
         let room = match self.receiver.sack_count() {
             0 => self.mss,
@@ -388,6 +404,24 @@ impl Connection {
             Time::MAX
         };
         self.owed_ack(now)
+    }
+
+    /// What goes before all else.
+    #[inline(never)]
+    fn poll_owed(&mut self, now: Time) -> Option<Transmit> {
+        if self.sender.window_probe {
+            self.sender.window_probe = false;
+            let old = seq::wire(self.isn, self.sender.una - 1);
+            return Some(self.plain(old, Flags::ACK, now));
+        }
+        if let Some((ack, echo)) = self.receiver.take_earlier_ack() {
+            return Some(self.earlier_ack(ack, echo, now));
+        }
+        if core::mem::take(&mut self.syn_ack_first) {
+            let number = seq::wire(self.isn, self.sender.next);
+            return Some(self.plain(number, Flags::ACK, now));
+        }
+        None
     }
 
     /// The acknowledgement that must not wait, if there is one.
@@ -426,6 +460,13 @@ impl Connection {
     /// A segment without data.
     #[inline(never)]
     fn plain(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
+        self.plain_here(number, flags, now)
+    }
+
+    /// [`plain`](Self::plain), compiled into the way that most ACKs take.
+    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[inline(always)]
+    fn plain_here(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
         let count = self.receiver.sack_count();
         let segment = self.segment(number, flags, count, (true, true), now);
         Transmit {

@@ -250,6 +250,11 @@ impl Receiver {
         self.exact_echo
     }
 
+    /// Whether an ACK must go before all others.
+    pub(crate) fn owes_earlier(&self) -> bool {
+        self.earlier.is_some()
+    }
+
     /// The number and echo of an ACK that must go before all others.
     pub(crate) fn take_earlier_ack(&mut self) -> Option<(u32, bool)> {
         let (next, echo) = self.earlier.take()?;

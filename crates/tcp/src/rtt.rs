@@ -90,8 +90,10 @@ impl RttEstimator {
     }
 
     pub(crate) fn reset_backoff(&mut self) {
-        self.backoff = 0;
-        self.timeout = self.backed_off(0);
+        if self.backoff > 0 {
+            self.backoff = 0;
+            self.timeout = self.backed_off(0);
+        }
     }
 
     /// Feeds the shortest-RTT filter only.
@@ -136,7 +138,10 @@ impl RttEstimator {
             RtoRule::Linux => self.whole_ticks(self.srtt + self.rttvar * 4),
         }
         .min(self.ceiling);
-        self.timeout = self.backed_off(self.backoff);
+        self.timeout = match self.backoff {
+            0 => self.base,
+            times => self.backed_off(times),
+        };
     }
 
     /// A measured time as a coarse clock shows it.

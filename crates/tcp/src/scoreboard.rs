@@ -266,6 +266,11 @@ impl Scoreboard {
     }
 
     /// Appends a new segment.
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most segments take"
+    )]
+    #[inline(always)]
     pub(crate) fn push(&mut self, start: u64, len: u16, fin: bool, now: Time, stamp: &Stamp) {
         if self.outstanding() as usize == self.ring.len() {
             self.grow();
@@ -275,6 +280,7 @@ impl Scoreboard {
         *self.get_mut(id) = Record::new(start, len, fin, now, stamp);
     }
 
+    #[cold]
     fn grow(&mut self) {
         // A power of two, so that a number becomes a place by a mask.
         let mut ring = alloc::vec![Record::default(); (self.ring.len() * 2).max(16)];

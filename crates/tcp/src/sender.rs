@@ -218,15 +218,27 @@ impl Sender {
 
     /// An app with more to write than the send buffer holds fills it, if enough is free. ns-2's
     /// senders have no buffer.
+    #[inline]
     fn fill_buffer(&mut self) {
         if self.ns2.is_some() {
             self.buffered = u64::MAX;
             return;
         }
         let spared = writes::spared(self.board.sacked(), self.mss);
-        if self.una + spared < self.refill_at {
+        let from = self.una + spared;
+        if from < self.refill_at {
             return;
         }
+        let (window, windows) = (self.control.window(), self.control.buffered_windows());
+        if self.writes.stays(from, self.written, window, windows) {
+            self.refill_at = self.writes.ask(from, self.send_buffer);
+            return;
+        }
+        self.refill(spared);
+    }
+
+    #[inline(never)]
+    fn refill(&mut self, spared: u64) {
         (self.buffered, self.refill_at) = self.writes.fill(&Demand {
             una: self.una,
             written: self.written,

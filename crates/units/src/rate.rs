@@ -2,6 +2,7 @@
 
 use crate::{Span, Time};
 use core::fmt;
+use core::num::NonZeroU64;
 
 /// A data rate in bit/s. Zero means "stopped".
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +104,7 @@ impl TxClock {
 
     /// When a packet of `bytes` that may start at `start` has been sent. After a pause nothing is
     /// carried over, so that packets that are alone all take the same time.
+    #[inline]
     pub fn finish(&mut self, start: Time, bytes: u32) -> Time {
         self.pace
             .finish(&mut self.fraction, &mut self.free_at, start, bytes)
@@ -114,19 +116,18 @@ impl TxClock {
 #[derive(Clone, Copy, Debug)]
 pub struct TxPace {
     rate: Rate,
-    nanos_per_byte: u128,
+    /// Nanoseconds per byte in 32.32 fixed point, where they have 64 bits: of all rates but the
+    /// slowest and the fastest.
+    nanos: Option<NonZeroU64>,
 }
 
 impl TxPace {
     /// For `rate`.
     pub fn new(rate: Rate) -> Self {
-        let nanos_per_byte = match rate.as_bps() {
-            0 => 0,
-            bps => ((8_000_000_000_u128 << 32) + u128::from(bps) / 2) / u128::from(bps),
-        };
+        let nanos = u64::try_from(nanos_per_byte(rate)).ok();
         Self {
             rate,
-            nanos_per_byte,
+            nanos: nanos.and_then(NonZeroU64::new),
         }
     }
 
@@ -134,10 +135,24 @@ impl TxPace {
     /// units of 2⁻³² ns. [`Span::MAX`] when stopped.
     #[inline]
     pub fn advance(&self, fraction: &mut u32, bytes: u32) -> Span {
+        let total = self.nanos.and_then(|nanos| {
+            let product = nanos.get().checked_mul(u64::from(bytes))?;
+            product.checked_add(u64::from(*fraction))
+        });
+        let Some(total) = total else {
+            return self.advance_far(fraction, bytes);
+        };
+        *fraction = total as u32;
+        Span::from_nanos(total >> 32)
+    }
+
+    /// The same where 64 bits do not hold it, or of a rate that no bytes pass at.
+    #[cold]
+    fn advance_far(&self, fraction: &mut u32, bytes: u32) -> Span {
         if self.rate.is_zero() {
             return Span::MAX;
         }
-        let total = self.nanos_per_byte * u128::from(bytes) + u128::from(*fraction);
+        let total = nanos_per_byte(self.rate) * u128::from(bytes) + u128::from(*fraction);
         *fraction = total as u32;
         Span::from_nanos(u64::try_from(total >> 32).unwrap_or(u64::MAX))
     }
@@ -150,6 +165,14 @@ impl TxPace {
         }
         *free_at = start + self.advance(fraction, bytes);
         *free_at
+    }
+}
+
+/// In 32.32 fixed point; zero when stopped.
+fn nanos_per_byte(rate: Rate) -> u128 {
+    match rate.as_bps() {
+        0 => 0,
+        bps => ((8_000_000_000_u128 << 32) + u128::from(bps) / 2) / u128::from(bps),
     }
 }
 
@@ -173,6 +196,8 @@ mod tests {
     #[test]
     fn a_million_packets_take_the_exact_time() {
         for bps in [
+            1,
+            2,
             64_000,
             1_000_000,
             12_000_000,
@@ -187,6 +212,19 @@ mod tests {
                 (sum as f64 - exact).abs() <= 1.0 + exact * 3e-9,
                 "{bps}: {sum} {exact}"
             );
+        }
+    }
+
+    #[test]
+    fn both_ways_of_counting_agree() {
+        for bps in [1, 2, 3, 999, 1000, 64_000, 999_999_999, u64::MAX] {
+            let pace = TxPace::new(Rate::from_bps(bps));
+            let (mut one, mut other) = (u32::MAX, u32::MAX);
+            for bytes in [0, 1, 40, 1514, 65_535, 1 << 20, u32::MAX] {
+                let span = pace.advance(&mut one, bytes);
+                assert_eq!(span, pace.advance_far(&mut other, bytes), "{bps} {bytes}");
+                assert_eq!(one, other, "{bps} {bytes}");
+            }
         }
     }
 

@@ -39,6 +39,11 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
+/// A count that is far below 2⁶³, in one instruction.
+fn float(count: u64) -> f64 {
+    count.cast_signed() as f64
+}
+
 /// Records what happens to one flow. Times must not decrease.
 ///
 /// In this order, so that sending a packet and its arrival need one cache line of it, and a
@@ -273,6 +278,7 @@ impl FlowRecorder {
     }
 
     /// `from` sent `packets` data packets, of which `retransmitted` were not the first copy.
+    #[inline]
     pub fn sent(&mut self, now: Time, packets: u64, retransmitted: u64) {
         if self.holds(now) {
             self.sent += packets;
@@ -283,9 +289,10 @@ impl FlowRecorder {
     }
 
     /// `bytes` of payload reached the app at `to`.
+    #[inline]
     pub fn delivered(&mut self, now: Time, bytes: u64) {
         if let Some(series) = &mut self.series {
-            series.packets.add_to(GOODPUTS, now, bytes as f64 * 8.0);
+            series.packets.add_to(GOODPUTS, now, float(bytes) * 8.0);
         }
         if self.holds(now) {
             self.goodput += bytes;
@@ -293,6 +300,7 @@ impl FlowRecorder {
     }
 
     /// An IP packet of `len` bytes came to `to`.
+    #[inline]
     pub fn received(&mut self, now: Time, len: u32) {
         self.throughput.add(now, len);
         if let Some(series) = &mut self.series {
@@ -340,6 +348,7 @@ impl FlowRecorder {
     }
 
     /// A round-trip time was measured.
+    #[inline]
     pub fn rtt(&mut self, now: Time, rtt: Span) {
         if let Some(series) = &mut self.series {
             series.packets.add_to(RTTS, now, rtt.as_millis_f64());

@@ -1,6 +1,6 @@
 //! What a program does to a run that it holds.
 
-use super::{Advance, Engine, PROGRESS_EVENTS, Stop};
+use super::{Advance, Engine, Stop, Watch};
 use crate::calendar::{Owner, Source};
 use crate::host::Transport;
 use crate::outside::{Datagram as FromOutside, End};
@@ -12,18 +12,13 @@ use std::ops::ControlFlow;
 impl Engine {
     /// The next event, if there is one.
     pub(crate) fn forward_by_one(&mut self) -> Result<(), Stop> {
-        if let Some((now, source)) = self.due() {
-            self.step(now, source);
-            if self.events.is_multiple_of(PROGRESS_EVENTS) {
-                self.look_around(now)?;
-            }
-        }
-        Ok(())
+        let go_on = &mut |_| ControlFlow::Continue(());
+        self.advance(Time::MAX, Watch::Single, go_on).map(drop)
     }
 
     /// The same until something comes to an end that is outside, if that is earlier.
     pub(crate) fn forward_to_news(&mut self, until: Time) -> Result<Advance, Stop> {
-        self.advance::<true>(until, &mut |_| ControlFlow::Continue(()))
+        self.advance(until, Watch::News, &mut |_| ControlFlow::Continue(()))
     }
 
     /// TCP at the first ends of connections, each with the index of its flow.

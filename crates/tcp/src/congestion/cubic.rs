@@ -81,39 +81,84 @@ impl Cubic {
         if let (Exit::HyStartPlusPlus(exit), true) = (&mut self.exit, self.window.in_slow_start()) {
             exit.on_ack(ack, &mut self.window);
         }
-        let settling = self
-            .epoch
-            .is_some_and(|epoch| ack.now - epoch.start < SETTLE);
-        let Some(rtt) = ack.rtt.filter(|_| !settling) else {
+        let Some((rtt, least)) = self.note_delay(ack.rtt, ack.now) else {
             return;
         };
-        let least = self.delay_min.map_or(rtt, |least| least.min(rtt));
-        self.delay_min = Some(least);
         if let (Exit::HyStart(exit), true) = (&mut self.exit, self.window.in_slow_start()) {
             exit.on_ack(ack, rtt, least, &mut self.window);
         }
     }
 
-    /// How many acknowledged segments make the window grow by one (sections 4.2 to 4.5).
-    fn count(&mut self, acked: u32, now: Time) -> f64 {
+    /// Notes a round trip. Returns it and the shortest one, if it counts.
+    #[inline]
+    fn note_delay(&mut self, rtt: Option<Span>, now: Time) -> Option<(Span, Span)> {
+        let settling = (self.epoch.as_ref()).is_some_and(|epoch| now - epoch.start < SETTLE);
+        let rtt = rtt.filter(|_| !settling)?;
+        let least = self.delay_min.map_or(rtt, |least| least.min(rtt));
+        self.delay_min = Some(least);
+        Some((rtt, least))
+    }
+
+    #[inline]
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.window.in_slow_start()
+    }
+
+    /// [`on_ack`](CongestionControl::on_ack) beyond slow start, when the window may grow.
+    #[inline]
+    pub(super) fn avoid(
+        &mut self,
+        (delivered, rtt): (u32, Option<Span>),
+        window_limited: bool,
+        now: Time,
+    ) {
+        self.note_delay(rtt, now);
+        if window_limited && delivered > 0 {
+            let count = self.count(delivered, now);
+            self.window.grow_each(delivered, count);
+        }
+    }
+
+    #[cold]
+    fn begin_epoch(&mut self, now: Time) {
         let window = f64::from(self.window.segments);
-        let maximum = self.maximum;
-        let epoch = self.epoch.get_or_insert_with(|| {
-            let origin = maximum.map_or(window, |maximum| maximum.max(window));
-            Epoch {
-                start: now,
-                origin,
-                k: libm::cbrt((origin - window) / C),
-                estimate: window,
-                count: f64::INFINITY,
-                counted_for: 0,
-                counted_at: now,
-            }
+        let origin = self.maximum.map_or(window, |maximum| maximum.max(window));
+        self.epoch = Some(Epoch {
+            start: now,
+            origin,
+            k: libm::cbrt((origin - window) / C),
+            estimate: window,
+            count: f64::INFINITY,
+            counted_for: 0,
+            counted_at: now,
         });
+    }
+
+    /// How many acknowledged segments make the window grow by one (sections 4.2 to 4.5).
+    #[inline]
+    fn count(&mut self, acked: u32, now: Time) -> f64 {
+        if self.epoch.is_none() {
+            self.begin_epoch(now);
+        }
+        let window = f64::from(self.window.segments);
+        let Some(epoch) = &mut self.epoch else {
+            return f64::INFINITY;
+        };
         epoch.estimate += ALPHA * f64::from(acked) / window;
         if epoch.counted_for == self.window.segments && now - epoch.counted_at <= HOLD {
             return epoch.count;
         }
+        self.count_anew(now)
+    }
+
+    /// The same, when the window has changed or some time has passed.
+    #[inline(never)]
+    fn count_anew(&mut self, now: Time) -> f64 {
+        let window = f64::from(self.window.segments);
+        let maximum = self.maximum;
+        let Some(epoch) = &mut self.epoch else {
+            return f64::INFINITY;
+        };
         (epoch.counted_for, epoch.counted_at) = (self.window.segments, now);
         let elapsed = now - epoch.start + self.delay_min.unwrap_or(Span::ZERO);
         let offset = elapsed.as_secs_f64() - epoch.k;

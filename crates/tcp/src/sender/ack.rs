@@ -48,6 +48,23 @@ pub(super) struct Facts {
     pub(super) keep_timer: bool,
 }
 
+/// Of an ACK, what the control's event is made from. Apart from [`Facts`] and [`Outcome`], which
+/// need no place in memory for most ACKs.
+struct Told {
+    now: Time,
+    acked: u32,
+    delivered: u32,
+    delivered_bytes: u64,
+    newly_lost: u32,
+    advanced: bool,
+    ece: bool,
+    marked: Option<(u32, u64)>,
+    rate: Option<RateSample>,
+    round_start: bool,
+    rtt: Option<Span>,
+    prior_in_flight: u32,
+}
+
 impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
@@ -116,7 +133,8 @@ impl Sender {
         if facts.marked.is_none() {
             self.count_marks(segment, &mut facts, &out);
         }
-        self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, prior_head)
+        let prior = (prior_una, prior_in_flight, prior_head);
+        self.finish_ack::<false>(&mut facts, &out, prior)
     }
 
     #[inline(never)]
@@ -155,22 +173,22 @@ impl Sender {
             newest: Some(taken.newest),
             ..Outcome::default()
         };
-        Some(self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, None))
+        let prior = (prior_una, prior_in_flight, None);
+        Some(self.finish_ack::<true>(&mut facts, &out, prior))
     }
 
-    /// Timers, RTT, recovery and congestion control, after the scoreboard.
+    /// Timers, RTT, recovery and congestion control, after the scoreboard. `PLAIN`: of an ACK of
+    /// [`on_plain_ack`](Self::on_plain_ack).
     #[expect(
         clippy::inline_always,
         reason = "of a plain ACK most of what it asks is known: a copy without that"
     )]
     #[inline(always)]
-    fn finish_ack(
+    fn finish_ack<const PLAIN: bool>(
         &mut self,
         facts: &mut Facts,
         out: &Outcome,
-        prior_una: u64,
-        prior_in_flight: u32,
-        prior_head: Option<Time>,
+        (prior_una, prior_in_flight, prior_head): (u64, u32, Option<Time>),
     ) -> Acked {
         let now = out.now;
         facts.delivered = out.delivered;
@@ -209,7 +227,7 @@ impl Sender {
         let sack_fresh = out
             .sacked_sent
             .is_some_and(|(first, _)| prior_head.is_some_and(|head| first < head));
-        if self.is_dubious(facts, out) {
+        if !PLAIN && self.is_dubious(facts, out) {
             self.recover(facts, out, now);
         }
         if (facts.advanced || sack_fresh)
@@ -220,7 +238,7 @@ impl Sender {
         {
             self.rearm(now);
         }
-        self.tell_control(facts, out, rate, newest_rtt, prior_in_flight);
+        self.conclude::<PLAIN>(facts, out, rate, (newest_rtt, prior_in_flight));
         if self.buffered < self.written {
             self.fill_buffer();
         }
@@ -229,6 +247,38 @@ impl Sender {
             bytes: self.una - prior_una,
             rtt: sample,
         }
+    }
+
+    /// Congestion control.
+    #[expect(clippy::inline_always, reason = "as `finish_ack`")]
+    #[inline(always)]
+    fn conclude<const PLAIN: bool>(
+        &mut self,
+        facts: &Facts,
+        out: &Outcome,
+        rate: Option<RateSample>,
+        (rtt, prior_in_flight): (Option<Span>, u32),
+    ) {
+        let now = out.now;
+        let round_start = self.counts_round(rate.as_ref());
+        if PLAIN && (self.control).avoid((out.delivered, rtt), self.usage.limited, now) {
+            self.lost_by_timer = 0;
+            return;
+        }
+        self.tell_control(&Told {
+            now,
+            acked: out.acked,
+            delivered: facts.delivered,
+            delivered_bytes: out.delivered_bytes,
+            newly_lost: facts.newly_lost,
+            advanced: facts.advanced,
+            ece: facts.ece,
+            marked: facts.marked,
+            rate,
+            round_start,
+            rtt,
+            prior_in_flight,
+        });
     }
 
     #[inline]
@@ -368,49 +418,47 @@ impl Sender {
         }
     }
 
+    /// Whether a round ends: when something is delivered that was sent after the last round's end
+    /// (BBR's count of rounds; Linux counts so in `bbr_update_model`).
     #[inline]
-    fn tell_control(
-        &mut self,
-        facts: &Facts,
-        out: &Outcome,
-        rate: Option<RateSample>,
-        rtt: Option<Span>,
-        prior_in_flight: u32,
-    ) {
-        let now = out.now;
-        let reducing = self.recovery.reducing() && !self.control.controls_recovery();
-        if reducing {
-            self.reduce(facts.delivered, facts.newly_lost, facts.advanced);
-        }
-        // A round ends when something is delivered that was sent after the last round's end
-        // (BBR's count of rounds; Linux counts so in `bbr_update_model`).
+    fn counts_round(&mut self, rate: Option<&RateSample>) -> bool {
         let round_start = rate.is_some_and(|rate| rate.prior_delivered >= self.next_round);
         if round_start {
             self.next_round = self.rate.delivered();
         }
+        round_start
+    }
+
+    #[inline(never)]
+    fn tell_control(&mut self, told: &Told) {
+        let now = told.now;
+        let reducing = self.recovery.reducing() && !self.control.controls_recovery();
+        if reducing {
+            self.reduce(told.delivered, told.newly_lost, told.advanced);
+        }
         // An echo is meant for all that its ACK delivers.
-        let (marked, marked_bytes) = match facts.marked {
+        let (marked, marked_bytes) = match told.marked {
             Some(marked) => marked,
-            None if facts.ece => (facts.delivered, out.delivered_bytes),
+            None if told.ece => (told.delivered, told.delivered_bytes),
             None => (0, 0),
         };
         self.control.on_ack(&AckEvent {
             now,
-            acked: out.acked,
-            delivered: facts.delivered,
-            lost: facts.newly_lost + core::mem::take(&mut self.lost_by_timer),
-            lost_by_ack: facts.newly_lost,
-            rtt,
+            acked: told.acked,
+            delivered: told.delivered,
+            lost: told.newly_lost + core::mem::take(&mut self.lost_by_timer),
+            lost_by_ack: told.newly_lost,
+            rtt: told.rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min().unwrap_or(Span::ZERO),
-            prior_in_flight,
+            prior_in_flight: told.prior_in_flight,
             in_flight: self.board.in_flight(),
             delivered_total: self.rate.delivered(),
             una: self.una,
             next: self.next,
             calm: self.recovery.state == Recovery::Open,
-            rate,
-            round_start,
+            rate: told.rate,
+            round_start: told.round_start,
             window_limited: self.is_window_limited(),
             paced: self.paced(),
             // A division that only slow start needs.
@@ -424,10 +472,10 @@ impl Sender {
             } else {
                 Span::ZERO
             },
-            ecn_echo: facts.ece,
+            ecn_echo: told.ece,
             marked,
             marked_bytes,
-            may_grow: !reducing && facts.advanced,
+            may_grow: !reducing && told.advanced,
         });
         // The rates that follow say what the control has let go, not what the path can do.
         if self.control.limits_itself() {

@@ -10,7 +10,12 @@ use crate::limits::{LimitedBy, Limits};
 impl Sender {
     /// Nothing more can be sent now: notes why not.
     pub(super) fn note_limit(&mut self, now: Time) {
-        let by = self.limited_by(now);
+        self.turn_to(self.limited_by(now), now);
+    }
+
+    /// What limits it is this from now on.
+    #[inline]
+    pub(super) fn turn_to(&mut self, by: Option<LimitedBy>, now: Time) {
         if by != self.limited {
             self.meter.turn(self.limited, now);
             self.limited = by;

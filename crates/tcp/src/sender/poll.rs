@@ -26,7 +26,24 @@ impl Sender {
         if self.nagle {
             self.full = self.mss.min(room);
         }
-        let mut sent = self.next_segment(room, now);
+        // Mostly new data goes, as far as the window lets it; all else is asked in order.
+        if self.is_calm() {
+            let full = self.board.in_flight() >= self.control.window();
+            if full && self.has_outstanding() {
+                self.window_limited |= self.fresh_len(room).is_some();
+                self.after_burst(now);
+                self.turn_to(Some(LimitedBy::Window), now);
+                return None;
+            }
+            if !full && let Some(len) = self.fresh_len(room) {
+                return Some(self.send_fresh(len, now));
+            }
+            self.window_limited |= full && self.fresh_len(room).is_some();
+            self.after_burst(now);
+            self.note_limit(now);
+            return None;
+        }
+        let mut sent = self.next_of_any(room, now);
         if sent.is_none() && core::mem::take(&mut self.fin_waits) {
             sent = self.next_of_any(room, now);
         }
@@ -37,20 +54,12 @@ impl Sender {
         sent
     }
 
+    /// Whether nothing but new data can go, and at once as far as the windows let it.
     #[inline]
-    fn next_segment(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+    fn is_calm(&self) -> bool {
         let odd = self.probe | self.closing | self.recovery.prefer_new;
         let calm = self.recovery.state == Recovery::Open && self.board.lost() == 0;
-        if odd || !calm || self.paced() {
-            return self.next_of_any(room, now);
-        }
-        // Mostly: new data, as far as the window goes.
-        if self.board.in_flight() >= self.control.window() {
-            self.window_limited |= self.fresh_len(room).is_some();
-            return None;
-        }
-        let len = self.fresh_len(room)?;
-        Some(self.send_fresh(len, now))
+        !odd && calm && !self.paced()
     }
 
     fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {

@@ -103,12 +103,30 @@ impl Writes {
             self.write_through(demand.una + room.div_ceil(mss) * mss, demand);
             self.push(self.end);
         }
-        let ask = if self.room < demand.most {
+        (self.end, self.ask(demand.una + demand.spared, demand.most))
+    }
+
+    /// When SND.UNA and the spared bytes have come to `from`, where they must be for the app to
+    /// write again.
+    #[inline]
+    pub(super) fn ask(&self, from: u64, most: u64) -> u64 {
+        let ask = if self.room < most {
             0
         } else {
             self.end - self.room / 3 * 2
         };
-        (self.end, ask.max(demand.una + demand.spared + 1))
+        ask.max(from + 1)
+    }
+
+    /// Whether [`fill`](Self::fill) would change nothing: the app waits for more room than there
+    /// is, and the window has not grown. Of a buffer that may still grow most ACKs find that.
+    #[inline]
+    pub(super) fn stays(&self, from: u64, written: u64, window: u32, windows: u32) -> bool {
+        let segments = u64::from(window.clamp(WINDOWS.0, WINDOWS.1)) * u64::from(windows);
+        self.waiting
+            && segments <= self.made_for
+            && written > from + self.room
+            && from + self.room / 3 * 2 < self.end
     }
 
     /// Writes up to `end`, call by call.
@@ -163,6 +181,7 @@ impl Writes {
 #[cfg(test)]
 mod tests {
     use super::{Demand, Writes, spared};
+    use alloc::format;
     use alloc::vec::Vec;
 
     /// Who writes without end over a window of ten segments of 1448 bytes.
@@ -281,6 +300,47 @@ mod tests {
             assert_eq!(filled, (written, 0));
         }
         assert_eq!(writes.next_end(), u64::MAX);
+    }
+
+    /// Steps of an app that writes now and then over a window that grows and shrinks.
+    #[test]
+    fn what_stays_is_not_changed_by_filling() {
+        let mut writes = Writes::default();
+        let (mut state, mut stayed, mut changed) = (1_u64, 0, 0);
+        let mut below = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % limit
+        };
+        let (mut una, mut written, mut window) = (1, 1, 10);
+        for _ in 0..20_000 {
+            written = (written + below(5) * below(2000)).max(una);
+            una += below(4) * 1448 * below(2);
+            una = una.min(written);
+            window = (window + below(3) as u32)
+                .saturating_sub(below(3) as u32)
+                .clamp(1, 40);
+            let demand = Demand {
+                una,
+                written,
+                window,
+                most: 60_000,
+                ..ENDLESS
+            };
+            let stays = writes.stays(una, written, window, demand.windows);
+            let before = writes.clone();
+            let (end, ask) = writes.fill(&demand);
+            if stays {
+                stayed += 1;
+                assert_eq!(format!("{before:?}"), format!("{writes:?}"));
+                assert_eq!((end, ask), (before.end, before.ask(una, demand.most)));
+            } else {
+                changed += usize::from(before.end != writes.end);
+            }
+            writes.send_through(una);
+        }
+        assert!(stayed > 1000 && changed > 1000, "{stayed} {changed}");
     }
 
     #[test]

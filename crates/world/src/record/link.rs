@@ -5,7 +5,7 @@ use super::radio::{RadioEvent, RadioRecorder};
 use super::spread::Spread;
 use super::usage::Usage;
 use super::window::{Bins, Rows, Window};
-use super::{mean, named};
+use super::{float, mean, named};
 use crate::figure::{Kind, LinkResult};
 use crate::{Fate, LineRate};
 use sojourn_qdisc::{Backlog, Dual, Gauge, Report, Tally};
@@ -19,11 +19,6 @@ const THROUGHPUT: usize = 0;
 const BACKLOG: usize = 1;
 const DROPS: usize = 2;
 const SOJOURN: usize = 3;
-
-/// A count that is far below 2⁶³, in one instruction.
-fn float(packets: u64) -> f64 {
-    packets.cast_signed() as f64
-}
 
 /// Records what happens at one link's queue. Times must not decrease.
 ///
@@ -228,6 +223,16 @@ impl LinkRecorder {
 
     #[inline]
     fn sent(&mut self, now: Time, len: u32, sojourn: Span) {
+        self.sent_after(now, len, sojourn);
+        if self.window.holds(now) {
+            self.dequeued.add(len);
+            self.sojourn.add(sojourn);
+        }
+    }
+
+    /// All of that but what counts in the window only.
+    #[inline]
+    fn sent_after(&mut self, now: Time, len: u32, sojourn: Span) {
         self.series.put(THROUGHPUT, f64::from(len) * 8.0);
         self.series.put(SOJOURN, sojourn.as_millis_f64());
         if let Some(usage) = &mut self.usage {
@@ -235,10 +240,6 @@ impl LinkRecorder {
         }
         if let Some(radio) = &mut self.radio {
             radio.left(now, sojourn, self.window.holds(now));
-        }
-        if self.window.holds(now) {
-            self.dequeued.add(len);
-            self.sojourn.add(sojourn);
         }
     }
 
@@ -277,10 +278,12 @@ impl LinkRecorder {
         self.series.open(now);
         self.series.put(BACKLOG, 1.0);
         self.series.put(BACKLOG, 0.0);
+        self.sent_after(now, len, Span::ZERO);
         if self.window.holds(now) {
             self.offered.add(len);
+            self.dequeued.add(len);
+            self.sojourn.add_zero();
         }
-        self.sent(now, len, Span::ZERO);
     }
 
     /// The link's rate is `rate` from now on.

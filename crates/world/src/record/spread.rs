@@ -19,7 +19,9 @@ pub(super) struct Spread {
     /// What every span is expected to exceed: only the rest needs the histogram's precision.
     base: Span,
     waiting: [Span; WAITING],
-    waits: usize,
+    waits: u32,
+    /// Spans of zero length, which are only counted: those of packets that nothing holds up.
+    zeros: u32,
     gathered: Option<Box<Gathered>>,
 }
 
@@ -47,14 +49,14 @@ struct Buckets {
 }
 
 impl Buckets {
+    /// The counts of all values up to this one, and of some beyond.
     #[inline]
-    fn add(&mut self, value: u64) {
+    fn up_to(&mut self, value: u64) -> &mut [u32] {
         let place = place(value);
         if place >= self.counts.len() {
             self.grow(place);
         }
-        let held = &mut self.counts[place];
-        *held = held.saturating_add(1);
+        &mut self.counts
     }
 
     #[cold]
@@ -96,34 +98,58 @@ impl Spread {
             base,
             waiting: [Span::ZERO; WAITING],
             waits: 0,
+            zeros: 0,
             gathered: None,
         }
     }
 
     #[inline]
     pub(super) fn add(&mut self, span: Span) {
-        self.waiting[self.waits] = span;
+        self.waiting[self.waits as usize] = span;
         self.waits += 1;
-        if self.waits == WAITING {
+        if self.waits as usize == WAITING {
+            self.gather();
+        }
+    }
+
+    /// Adds a span of zero length.
+    #[inline]
+    pub(super) fn add_zero(&mut self) {
+        self.zeros += 1;
+        if self.zeros == u32::MAX {
             self.gather();
         }
     }
 
     fn gather(&mut self) {
-        let waiting = &self.waiting[..std::mem::take(&mut self.waits)];
-        if waiting.is_empty() {
+        let waiting = &self.waiting[..std::mem::take(&mut self.waits) as usize];
+        let zeros = std::mem::take(&mut self.zeros);
+        if waiting.is_empty() && zeros == 0 {
             return;
         }
         let to = self
             .gathered
             .get_or_insert_with(|| Box::new(Gathered::new()));
-        to.count += waiting.len() as u64;
+        to.count += waiting.len() as u64 + u64::from(zeros);
+        if zeros > 0 {
+            to.min = Span::ZERO;
+            let held = &mut to.buckets.up_to(0)[0];
+            *held = held.saturating_add(zeros);
+        }
+        let (mut sum, mut min, mut max) = (to.sum, to.min, to.max);
         for &span in waiting {
-            to.sum += u128::from(span.as_nanos());
-            to.min = to.min.min(span);
-            to.max = to.max.max(span);
-            to.buckets
-                .add((span - self.base).as_micros().min(LARGEST_US));
+            sum += u128::from(span.as_nanos());
+            min = min.min(span);
+            max = max.max(span);
+        }
+        (to.sum, to.min, to.max) = (sum, min, max);
+        let value = |span: Span| (span - self.base).as_micros().min(LARGEST_US);
+        // Room for the largest is room for all.
+        let counts = to.buckets.up_to(value(max));
+        for &span in waiting {
+            if let Some(count) = counts.get_mut(place(value(span))) {
+                *count = count.saturating_add(1);
+            }
         }
     }
 
@@ -181,6 +207,30 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_of_zero_length_count_as_others() {
+        for base in [Span::ZERO, Span::from_millis(3)] {
+            let (mut one, mut other) = (Spread::new(base), Spread::new(base));
+            for micros in [0, 0, 7000, 0, 0, 0, 40, 0, 0, 0, 0, 0, 900, 0, 0, 0] {
+                let span = Span::from_micros(micros);
+                one.add(span);
+                match micros {
+                    0 => other.add_zero(),
+                    _ => other.add(span),
+                }
+            }
+            let told = format!("{:?}", one.distribution());
+            assert_eq!(told, format!("{:?}", other.distribution()));
+            assert!(told.contains("0.0") && one.gathered.is_some());
+        }
+        let mut only = Spread::new(Span::ZERO);
+        only.add_zero();
+        let mut same = Spread::new(Span::ZERO);
+        same.add(Span::ZERO);
+        let told = format!("{:?}", only.distribution());
+        assert_eq!(told, format!("{:?}", same.distribution()));
+    }
 
     #[test]
     fn buckets_are_one_microsecond_wide_and_then_a_128th_of_an_octave() {
