@@ -1,5 +1,5 @@
-//! Names: of cells and queues, of interfaces, addresses and groups of this machine, of DiffServ code
-//! points.
+//! Names: of cells and queues, of interfaces, addresses and groups of this machine, of DiffServ
+//! code points.
 
 use crate::problem::{Problem, Problems, suggestion};
 use crate::read::{Read, short_name, wrong_type};

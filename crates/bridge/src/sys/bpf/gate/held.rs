@@ -1,8 +1,8 @@
 //! What has the gate's programs stay at both interfaces, and puts them back.
 //!
 //! Whoever has the rights can take a program away while the bridge runs: a qdisc that is deleted
-//! takes the filters in it along, and a tcx link can be detached. Without the gate the kernel bridge
-//! forwards what our sockets have taken too: every frame passes twice.
+//! takes the filters in it along, and a tcx link can be detached. Without the gate the kernel
+//! bridge forwards what our sockets have taken too: every frame passes twice.
 
 use super::super::{attach, interface_of};
 use super::{BPF_TCX_INGRESS, Hook};
