@@ -30,7 +30,7 @@ const FANOUT_UNIQUEID: u32 = 0x2000;
 const FANOUT_IGNORE_OUTGOING: u32 = 0x4000;
 /// Parts of a message: offload header, and the frame's.
 const PARTS: usize = 4;
-/// First batch size; doubled while batches come back full.
+/// Smallest batch size; doubled while batches come back full.
 const SMALLEST_BATCH: usize = 8;
 
 /// A packet socket bound to one interface, both ways.
@@ -343,6 +343,14 @@ fn tag_of(status: u32, tci: u16, tpid: u16) -> Option<VlanTag> {
     Some(VlanTag { protocol, tci })
 }
 
+/// The batch to begin with where so many frames came the last time, in the end with this batch: one
+/// call that is not filled says that there are no more. Where fewer come from then on it halves
+/// step by step, since a call with a large batch costs more than one with a small batch.
+fn batch_after(total: usize, batch: usize) -> usize {
+    let needed = (total + 1).next_power_of_two();
+    needed.max(batch / 2).clamp(SMALLEST_BATCH, BATCH)
+}
+
 impl FramePort for PacketSocket {
     fn receive(
         &mut self,
@@ -382,7 +390,7 @@ impl FramePort for PacketSocket {
             }
             total += count;
             if count < self.batch {
-                self.batch = SMALLEST_BATCH;
+                self.batch = batch_after(total, self.batch);
                 break;
             }
             self.batch = (self.batch * 2).min(BATCH);
@@ -450,6 +458,36 @@ impl FramePort for PacketSocket {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Calls in each of several turns, in which so many frames come.
+    fn calls(turns: &[usize]) -> Vec<usize> {
+        let mut batch = SMALLEST_BATCH;
+        let of_turn = |came: &usize| {
+            let (mut total, mut calls) = (0, 0);
+            loop {
+                calls += 1;
+                let count = batch.min(came - total);
+                total += count;
+                if count < batch {
+                    batch = batch_after(total, batch);
+                    return calls;
+                }
+                batch = (batch * 2).min(BATCH);
+            }
+        };
+        turns.iter().map(of_turn).collect()
+    }
+
+    #[test]
+    fn as_many_frames_as_before_take_one_call() {
+        assert_eq!(calls(&[1, 7, 8, 8, 9, 8, 9]), [1, 1, 2, 1, 1, 1, 1]);
+        assert_eq!(calls(&[40, 40, 40]), [3, 1, 1]);
+        // It is forgotten by halves.
+        assert_eq!(calls(&[20, 0, 0, 0, 12]), [2, 1, 1, 1, 2]);
+        assert_eq!(batch_after(63, 64), 64);
+        assert_eq!(batch_after(0, 64), 32);
+        assert_eq!(batch_after(0, 8), SMALLEST_BATCH);
+    }
 
     #[test]
     fn control_messages_are_read_as_cmsg_3_lays_them_out() {
