@@ -165,8 +165,9 @@ impl<P: Packet + 'static> Tree<P> {
             counters.offered.add(packet.len());
         }
         held.extend(before.iter_mut().flat_map(Qdisc::drain));
-        // By arrival: two queues become one, and each sojourn goes on.
-        held.sort_by_key(|&(arrived, _)| arrived);
+        // By arrival: two queues become one, and each sojourn goes on. With little stack, as in
+        // `build.rs`.
+        held.sort_by_cached_key(|&(arrived, _)| arrived);
         self.queue_of(leaf).adopt(held, *counters);
         self.leaves[leaf as usize].idle_since = Time::MAX;
         if !self.schedule.is_active(leaf) {

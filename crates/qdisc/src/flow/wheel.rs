@@ -2,6 +2,7 @@
 
 use super::lists::NONE;
 use alloc::boxed::Box;
+use alloc::vec;
 use core::mem::replace;
 
 /// Rounds that a flow waits at most, and one: one who needs more comes back and waits again. A
@@ -11,8 +12,9 @@ pub(super) const SLOTS: usize = 2048;
 /// The flows that wait, in the order of leaving, by the round in which they come back.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
-    /// The last flow of each slot, whose next one is the first.
-    slots: [u32; SLOTS],
+    /// The last flow of each slot, whose next one is the first. A vector's memory, because an array
+    /// would be made on the stack: 8 KiB, and a kernel has 16.
+    slots: Box<[u32]>,
     /// A bit for each slot with flows.
     filled: [u64; SLOTS / 64],
 }
@@ -20,14 +22,14 @@ pub(super) struct Wheel {
 impl Default for Wheel {
     fn default() -> Self {
         Self {
-            slots: [NONE; SLOTS],
+            slots: vec![NONE; SLOTS].into_boxed_slice(),
             filled: [0; SLOTS / 64],
         }
     }
 }
 
 impl Wheel {
-    /// Apart, or every call that may make one would keep 8 KiB of stack for it.
+    /// Apart, or every call that may make one would keep stack for it.
     #[cold]
     #[inline(never)]
     pub(super) fn boxed() -> Box<Self> {
