@@ -26,11 +26,11 @@ impl Aqm for Decided {
     /// The configured target.
     type Params = Span;
 
-    fn arrive(&mut self, _: &mut (), _: QueueView, _: Facts, _: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), _: QueueView, _: Facts, _: Time) -> Verdict {
         self.verdict
     }
 
-    fn leave(&mut self, _: &mut (), _: QueueView, _: Facts, _: Span, _: Time) -> Verdict {
+    fn leave(&mut self, (): &mut (), _: QueueView, _: Facts, _: Span, _: Time) -> Verdict {
         self.verdict
     }
 
