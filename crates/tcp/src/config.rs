@@ -241,8 +241,8 @@ pub struct Config {
     pub pacing: bool,
     /// Prague: round trips of less than 25 ms count as 25 ms after 500 of them. Default on.
     pub rtt_independence: bool,
-    /// Prague: where the delay varies as in a queue with classic ECN, a mark costs 5/16 of the window
-    /// at least. Default off, as the L4S team's Linux (`prague_ecn_fallback` 0).
+    /// Prague: where the delay varies as in a queue with classic ECN, a mark costs 5/16 of the
+    /// window at least. Default off, as the L4S team's Linux (`prague_ecn_fallback` 0).
     pub ecn_fallback: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements, and so the most in
     /// flight. It grows up to that with the window. Default 2,740,682: so much Linux's 4 MiB of
