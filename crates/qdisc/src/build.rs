@@ -165,8 +165,8 @@ impl Spec {
             new.follow(old, now);
         } else {
             let mut held = live.drain();
-            // Flows are drained one by one; the sort is stable, so each keeps its order. Its keys are
-            // on the heap, where other stable sorts take 4 KiB of stack.
+            // Flows are drained one by one; the sort is stable, so each keeps its order. Its keys
+            // are on the heap, while other stable sorts take 4 KiB of stack.
             held.sort_by_cached_key(|&(arrived, _)| arrived);
             fresh.adopt(held, *live.counters());
         }
