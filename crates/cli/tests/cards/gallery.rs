@@ -139,7 +139,7 @@ const QUEUES: &[Question] = &[
         ],
     },
     Question {
-        title: "Transfers that hear marks",
+        title: "Transfers with ECN",
         text: "Four transfers with ECN.",
         columns: [
             column(
@@ -152,7 +152,7 @@ const QUEUES: &[Question] = &[
         ],
     },
     Question {
-        title: "Senders that do not play fair",
+        title: "Unfair and unresponsive senders",
         text: "Reno beside BBRv3; CUBIC beside UDP at one and a half times the rate; CUBIC with \
                100 ms beside CUBIC with 20 ms.",
         columns: [
@@ -299,14 +299,14 @@ pub(crate) fn page(queues: &[CardData], controls: &[CardData]) -> String {
 const BEGIN: &str = "\
 # Queues and congestion controls side by side
 
-You know your traffic, and look for a queue or a congestion control. Each table has one kind of
-traffic. A value is the mean over 10 seeds with its 95 % confidence interval, in the simulator.
-There is no single score: read the tables of the traffic that you have.
+These tables help to choose a queue or a congestion control for your traffic. Each table is one
+kind of traffic, and there is no single score. A value is the mean over 10 seeds in the simulator,
+with its 95 % confidence interval where that reaches the last digit shown.
 
-**Bold** is the best of a column, with all that do not differ from it by more than both intervals
-together. “7 of 10” is the mean of those runs that have a value, which is not compared; `–` is a
-measure that no run has: a flow that never got so far. The line has 10 Mbit/s, and the
-disciplines their defaults.
+**Bold** is the best value of a column, and all values whose distance to it is not above the sum of
+both intervals. “7 of 10” means that 7 of 10 runs have a value; such values are not compared. `–`
+means that no run has one, because the flow did not get that far. The line has 10 Mbit/s, and the
+disciplines have their defaults.
 
 `sojourn evaluate --qdisc 'YOUR QUEUE'` measures yours ([how, and what the cases
 are](evaluate.md)). The [cards](#data) have all measures of all cases.
@@ -332,7 +332,7 @@ again and compares it digit for digit.
 fn section(text: &mut String, title: &str, what: &str, questions: &[Question], cards: &[CardData]) {
     let _ = write!(
         text,
-        "\n## {title}\n\n| traffic | asked | best, or as good |\n| --- | --- | --- |\n"
+        "\n## {title}\n\n| traffic | measure | best, or not distinguishable from it |\n| --- | --- | --- |\n"
     );
     for question in questions {
         let link = format!("[{}](#{})", question.title, anchor(question.title));
@@ -409,8 +409,16 @@ fn best(column: &Column, cards: &[CardData]) -> Vec<bool> {
 /// A value in three digits, with its interval.
 fn shown(Mean { value, ci95, runs }: Mean) -> String {
     let mut text = sojourn_report::significant(value, 3);
-    if let Some(ci95) = ci95.filter(|ci95| *ci95 > 0.0) {
-        let _ = write!(text, " ± {}", sojourn_report::significant(ci95, 2));
+    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, after)| after.len());
+    let places = decimals(&text);
+    // No finer than the mean: two digits of a tiny interval would say nothing.
+    if let Some(ci95) = ci95.filter(|ci95| 2.0 * ci95 * 10f64.powf(places as f64) >= 1.0) {
+        let two = sojourn_report::significant(ci95, 2);
+        if decimals(&two) > places {
+            let _ = write!(text, " ± {ci95:.places$}");
+        } else {
+            let _ = write!(text, " ± {two}");
+        }
     }
     if runs < ALL_SEEDS {
         let _ = write!(text, " ({runs} of {ALL_SEEDS})");
