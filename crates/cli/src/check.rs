@@ -9,6 +9,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use sojourn_gateway::Table;
 use sojourn_gateway::check::{Show, check_bridge, check_subscribers, counted, rate, told};
+use sojourn_gateway::whole;
 use sojourn_scenario::named_text;
 use sojourn_service::{BridgeFile, Subscribers};
 use sojourn_study::Study;
@@ -39,7 +40,7 @@ pub(crate) struct CheckArgs {
     overrides: Overrides,
 
     /// The cell whose links and flows are shown; default 1
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     cell: Option<usize>,
 
     /// Print all cells, pairs, sites and circuits, or claims as JSON on standard output; for a

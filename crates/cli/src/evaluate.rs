@@ -17,9 +17,10 @@ use card::{Card, Cell};
 use cases::{CONTROL, Case, QUEUE};
 use clap::Args;
 use sojourn_batch::Results;
-use sojourn_gateway::stop_on_signal;
+use sojourn_gateway::{stop_on_signal, whole};
+use sojourn_qdisc::Spec;
 use sojourn_scenario::problem::suggestion;
-use sojourn_scenario::{Options, Scenario};
+use sojourn_scenario::{Options, Problems, Scenario};
 use sojourn_world::RunResult;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ pub(crate) struct EvaluateArgs {
     case: Vec<String>,
 
     /// Seeds of each cell, 2 to 1000
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = seeds())]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u64>(2, 1000))]
     seeds: u64,
 
     /// The world to run in: one of those of `run`, except `live`
@@ -79,11 +80,6 @@ pub(crate) struct EvaluateArgs {
     /// No progress
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// One seed has no interval.
-fn seeds() -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(2..=1000)
 }
 
 pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
@@ -157,7 +153,30 @@ fn read(case: &Case, own: &str, seeds: u64) -> anyhow::Result<Scenario> {
         ..Options::default()
     };
     let name = format!("case {}", case.name);
-    Ok(Scenario::parse(&name, case.text, Path::new(""), &options)?)
+    let read = Scenario::parse(&name, case.text, Path::new(""), &options);
+    read.map_err(|problems| of_subject(&problems, own).unwrap_or_else(|| problems.into()))
+}
+
+/// What is wrong with the queue or the control itself, under the name of its option: the places in
+/// a case, which the user has not written, do not help.
+fn of_subject(problems: &Problems, own: &str) -> Option<anyhow::Error> {
+    let problem = problems.iter().next()?;
+    let option = match problem.field().rsplit('.').next()? {
+        "qdisc" => "--qdisc",
+        "cc" => "--cc",
+        _ => return None,
+    };
+    let message = match own.parse::<Spec>() {
+        Err(error) if option == "--qdisc" && problem.way_out().is_none() => {
+            error.pretty().trim_end().to_owned()
+        }
+        _ => [Some(problem.message()), problem.way_out()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    Some(WrongInput(format!("{option}: {message}")).into())
 }
 
 /// The cells of all cases, each over its seeds.

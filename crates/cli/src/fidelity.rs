@@ -18,7 +18,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rounds::Rounds;
 use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
 use sojourn_gateway::Table;
-use sojourn_gateway::stop_on_signal;
+use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_kernel::Tick;
 use sojourn_scenario::{Outcome, read_text};
 use sojourn_world::{Cell, World};
@@ -80,7 +80,7 @@ pub(crate) struct FidelityArgs {
 
     /// Number of seeds; with more than one, intervals are shown [default: as many as are recorded
     /// for the cell in Linux, or 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, 1000))]
     seeds: Option<u64>,
 
     /// Run more seeds, up to this many, for cells with undecided figures; the same in all worlds
@@ -89,17 +89,18 @@ pub(crate) struct FidelityArgs {
     /// added. Rounds of 3, 6, 12 seeds and so on go through all cells, starting with those that
     /// need the fewest, and the table is written after each cell.
     #[arg(long, value_name = "N", requires = "out", conflicts_with_all = ["seeds", "quick"],
-          value_parser = clap::value_parser!(u64).range(2..=1000))]
+          value_parser = whole::<u64>(2, 1000))]
     decide: Option<u64>,
 
     /// With --decide, add no more runs than this, over all worlds [default: no bound]
     ///
     /// A cell that would take more than are left is passed by.
     #[arg(long, value_name = "RUNS", requires = "decide",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = whole::<u64>(1, u64::MAX))]
     budget: Option<u64>,
 
     #[arg(long, value_name = "N", help = worlds::jobs_help())]
+    #[arg(value_parser = whole::<NonZeroUsize>(1, u64::MAX))]
     jobs: Option<NonZeroUsize>,
 
     #[command(flatten)]

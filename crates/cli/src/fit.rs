@@ -59,7 +59,7 @@ pub(crate) struct FitArgs {
     files: Vec<PathBuf>,
 
     /// Address of the client in captures [default: the host that opens the first connection]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     client: Option<IpAddr>,
 
     /// Congestion control of the streams [default: what the file says, or cubic]
@@ -73,6 +73,11 @@ pub(crate) struct FitArgs {
     /// No progress
     #[arg(long, short)]
     quiet: bool,
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    let read = text.parse();
+    read.map_err(|_| format!("`{text}` is not an address, such as `192.0.2.1` or `2001:db8::1`"))
 }
 
 pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {

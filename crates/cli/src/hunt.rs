@@ -7,7 +7,7 @@ use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
-use sojourn_gateway::stop_on_signal;
+use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_hunt::{Broken, Found, Hunt, Progress, Unsearched};
 use sojourn_scenario::{Options, Space};
 use sojourn_study::Property;
@@ -66,7 +66,7 @@ pub(crate) struct HuntArgs {
     flow: Option<String>,
 
     /// Stop after about this many runs; default: 2000
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<NonZeroUsize>(1, u64::MAX))]
     runs: Option<NonZeroUsize>,
 
     /// Stop after this much processor time
@@ -74,16 +74,16 @@ pub(crate) struct HuntArgs {
     cpu: Option<Span>,
 
     /// Seed of the search
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(0, u64::MAX))]
     seed: u64,
 
     /// Seeds of each scenario; with several the median counts, and intervals for orders
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
+    #[arg(value_parser = whole::<u64>(1, 100))]
     seeds: u64,
 
     /// Runs at a time; default: one for each processor. The result does not depend on it
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = whole::<NonZeroUsize>(1, u64::MAX))]
     jobs: Option<NonZeroUsize>,
 
     /// The world to run in: one of those of `run`, except `live`

@@ -3,7 +3,7 @@
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use sojourn_gateway::stop_on_signal;
+use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_kernel::{
     Job, KernelError, Machine, Module, Output, Roles, Store, Tick, Variant, Version, Wanted,
 };
@@ -80,7 +80,8 @@ enum Command {
         module: bool,
 
         /// Seed of all random numbers in the guest
-        #[arg(long, value_name = "N", default_value_t = 1)]
+        #[arg(long, value_name = "N", default_value_t = 1,
+              value_parser = whole::<u64>(0, u64::MAX))]
         seed: u64,
 
         /// The command

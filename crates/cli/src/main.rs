@@ -83,7 +83,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match gateway::arguments::<Cli>(Cli::command()).command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
@@ -108,4 +108,58 @@ fn main() -> ExitCode {
         Command::Man(args) => gateway::man(&args, Cli::command()),
     };
     exit(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::error::ErrorKind;
+    use std::ffi::OsString;
+
+    /// What is said of an option's value that none of them takes; `None` if this one takes it.
+    fn refused(path: &[String], option: &str) -> Option<String> {
+        let value = format!("--{option}=?!");
+        let given: Vec<OsString> = path.iter().chain([&value]).map(OsString::from).collect();
+        let mut program = Cli::command();
+        let error = program.try_get_matches_from_mut(&given).err()?;
+        let of_value = [ErrorKind::ValueValidation, ErrorKind::InvalidValue];
+        of_value.contains(&error.kind()).then_some(())?;
+        gateway::wrong(&program, &given, &error)
+    }
+
+    /// All options that take a value: the commands that lead to them, and their names.
+    fn options(command: &clap::Command, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
+        let path = [path, &[command.get_name().to_owned()]].concat();
+        for arg in command.get_arguments() {
+            if let (Some(long), true) = (arg.get_long(), arg.get_action().takes_values()) {
+                found.push((path.clone(), long.to_owned()));
+            }
+        }
+        for command in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            options(command, &path, found);
+        }
+    }
+
+    /// Every option says which value is wrong and what would be right, as all other errors do.
+    #[test]
+    fn a_wrong_value_of_any_option_is_named() {
+        let mut found = Vec::new();
+        options(&Cli::command(), &[], &mut found);
+        let mut refusals = 0;
+        for (path, option) in found {
+            let Some(message) = refused(&path, &option) else {
+                continue;
+            };
+            refusals += 1;
+            assert!(
+                message.starts_with(&format!("--{option}: ")),
+                "{path:?}: {message}"
+            );
+            assert!(message.contains("`?!`"), "{path:?}: {message}");
+            for foreign in ["invalid", "digit", "syntax", "non-zero"] {
+                assert!(!message.contains(foreign), "{path:?}: {message}");
+            }
+        }
+        assert!(refusals > 40, "{refusals}");
+    }
 }

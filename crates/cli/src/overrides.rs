@@ -1,6 +1,7 @@
 //! What changes a scenario from outside: `--set`, `--sweep`, `--seed`, `--seeds`.
 
 use clap::Args;
+use sojourn_gateway::whole;
 use sojourn_scenario::{Options, Problems, Scenario};
 use std::path::Path;
 
@@ -17,11 +18,12 @@ pub(crate) struct Overrides {
 
     /// First seed; without --seeds, the only one
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>(0, u64::MAX))]
     pub(crate) seed: Option<u64>,
 
     /// Number of seeds
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(value_parser = whole::<u64>(1, 10_000))]
     pub(crate) seeds: Option<u64>,
 }
 

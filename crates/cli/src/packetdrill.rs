@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use sojourn_gateway::Table;
 use sojourn_packetdrill::{Outcome, Script, Verdict};
+use sojourn_scenario::problem::suggestion;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,12 @@ fn verdict(word: &str) -> Result<Verdict, String> {
     Verdict::ALL
         .into_iter()
         .find(|verdict| verdict.word() == word)
-        .ok_or_else(|| format!("one of: {}", Verdict::WORDS.join(", ")))
+        .ok_or_else(|| {
+            format!(
+                "unknown verdict `{word}`; {}",
+                suggestion(word, &Verdict::WORDS)
+            )
+        })
 }
 
 pub(crate) fn packetdrill(args: &PacketdrillArgs) -> anyhow::Result<u8> {

@@ -61,7 +61,11 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         };
         return side_by_side(file, out, args.overwrite);
     }
-    if let Some(file) = args.dirs.iter().find(|path| path.is_file()) {
+    if let Some(file) = args
+        .dirs
+        .iter()
+        .find(|path| path.exists() && !path.is_dir())
+    {
         let file = file.display();
         bail!(WrongInput(format!(
             "{file}: is a file; a report is of folders that `sojourn run --out` has written, or of \

@@ -16,7 +16,7 @@ use folder::RunFolder;
 use sojourn_batch::{BatchError, Cost, StudyRuns};
 use sojourn_batch::{Results, clear};
 use sojourn_gateway::Table;
-use sojourn_gateway::stop_on_signal;
+use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_qdisc::Spec;
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
@@ -84,10 +84,11 @@ pub(crate) struct ReproduceArgs {
     quick: bool,
 
     /// Number of seeds instead of the scenarios' own
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, 10_000))]
     seeds: Option<u64>,
 
     #[arg(long, value_name = "N", help = worlds::jobs_help())]
+    #[arg(value_parser = whole::<NonZeroUsize>(1, u64::MAX))]
     jobs: Option<NonZeroUsize>,
 
     /// Print the claims as JSON on standard output, and nothing else there

@@ -15,7 +15,7 @@ use clap::Args;
 use sojourn_batch::{Part, There, held, kept};
 use sojourn_batch::{Results, clear};
 use sojourn_capture::SNAP_LEN;
-use sojourn_gateway::stop_on_signal;
+use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_live::Queues;
 use sojourn_report::{Finished, Rest, Runs, Slot, Spool, forget};
 use sojourn_scenario::{Outcome, Scenario, split};
@@ -66,6 +66,7 @@ pub(crate) struct RunArgs {
     pub(crate) overrides: Overrides,
 
     #[arg(long, value_name = "N", allow_negative_numbers = true, help = worlds::jobs_help())]
+    #[arg(value_parser = whole::<NonZeroUsize>(1, u64::MAX))]
     jobs: Option<NonZeroUsize>,
 
     /// Write report.html, results.parquet and summary.json into this folder
@@ -127,7 +128,7 @@ pub(crate) struct RunArgs {
 
     /// Bytes of each packet that --pcap keeps, at most 65535; live runs keep at most 256
     #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap",
-          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=65535))]
+          allow_negative_numbers = true, value_parser = whole::<u32>(1, 65_535))]
     snap_len: u32,
 }
 

@@ -19,8 +19,10 @@ impl FromStr for Shard {
             .and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
         match numbers {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            Some(_) => Err("shards count from 1: `1/8` to `8/8`".to_owned()),
-            None => Err("expected I/N, for example `3/8`".to_owned()),
+            Some(_) => Err(format!("`{text}`: shards count from 1, so `1/8` to `8/8`")),
+            None => Err(format!(
+                "`{text}` is not a shard; expected I/N, for example `3/8`"
+            )),
         }
     }
 }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use sojourn_fidelity::{Code, Square};
 use sojourn_kernel::{Kernel, KernelError, Store, Variant, Wanted};
 use sojourn_live::{Guests, Live, Queues};
+use sojourn_scenario::problem::suggestion;
 use sojourn_sim::Sim;
 use sojourn_world::{World, WorldName};
 use std::num::NonZeroUsize;
@@ -280,7 +281,12 @@ pub(crate) fn repeating(name: &str) -> Result<&'static Row, String> {
     let named = rows().find(|row| row.name.as_str() == name);
     named.ok_or_else(|| {
         let names: Vec<_> = rows().map(|row| row.name.as_str()).collect();
-        format!("one of: {}", names.join(", "))
+        let repeats = if name == "live" {
+            "its runs do not repeat, and take real time; "
+        } else {
+            "unknown world; "
+        };
+        format!("`{name}`: {repeats}{}", suggestion(name, &names))
     })
 }
 

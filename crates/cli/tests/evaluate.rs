@@ -128,11 +128,20 @@ fn the_folder_has_card_and_pages() {
 fn what_is_wrong_is_told() {
     let dir = tempfile::tempdir().unwrap();
     for (words, part) in [
-        (&["--qdisc", "fq_codle"][..], "fq_codel"),
-        (&["--cc", "kubic"], "cubic"),
+        (
+            &["--qdisc", "fq_codle"][..],
+            "sojourn: --qdisc: unknown discipline `fq_codle`; did you mean `fq_codel`?",
+        ),
+        (
+            &["--cc", "kubic"],
+            "sojourn: --cc: unknown value `kubic`; did you mean `cubic`?",
+        ),
         (&["--qdisc", "codel", "--case", "burts"], "burst"),
         (&["--qdisc", "codel", "--world", "live"], "sim"),
-        (&["--qdisc", "codel", "--seeds", "1"], "2..=1000"),
+        (
+            &["--qdisc", "codel", "--seeds", "1"],
+            "`1` is not a whole number from 2 to 1000",
+        ),
     ] {
         let words = [&["evaluate"], words].concat();
         let output = sojourn(&words, dir.path());

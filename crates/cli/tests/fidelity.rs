@@ -77,8 +77,9 @@ fn what_is_wrong_is_said() {
     assert!(text.starts_with(&start), "{text}");
     assert!(refused(&["--record", "/no/such/file"]).contains("No such file or directory"));
     assert!(
-        refused(&["--world", "moon"])
-            .contains("[possible values: sim, kernel, live, kernel-module, kernel-tc]")
+        refused(&["--world", "moon"]).contains(
+            "unknown value `moon`; available: sim, kernel, live, kernel-module, kernel-tc"
+        )
     );
 }
 

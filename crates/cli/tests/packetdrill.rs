@@ -88,7 +88,7 @@ fn what_is_no_script_is_refused() {
         (&["nowhere.pkt"], "cannot read nowhere.pkt"),
         (
             &["bad.pkt", "--only", "fine"],
-            "one of: passes, ours, not modelled, socket only",
+            "--only: unknown verdict `fine`; available: passes, ours, not modelled, socket only",
         ),
     ] {
         let (output, _) = run(words, dir);

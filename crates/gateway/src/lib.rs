@@ -19,6 +19,7 @@ pub mod qdisc;
 mod signal;
 mod table;
 pub mod top;
+mod usage;
 
 pub use bridge::{BridgeArgs, bridge};
 pub use ctl::{CtlArgs, ctl};
@@ -27,3 +28,4 @@ pub use name::set_name;
 pub use outcome::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput, exit, print};
 pub use signal::{on_signal, on_signals, stop_on_signal};
 pub use table::Table;
+pub use usage::{arguments, whole, wrong};

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use clap::builder::{Resettable, StyledStr};
-use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Command, CommandFactory as _, Parser, Subcommand};
 use sojourn_gateway as gateway;
 use std::process::ExitCode;
 
@@ -64,8 +64,8 @@ fn program() -> Command {
 
 fn main() -> ExitCode {
     gateway::set_name("sojourn-bridge");
-    let read = Program::from_arg_matches(&program().get_matches());
-    gateway::exit(match read.unwrap_or_else(|error| error.exit()).command {
+    let called: Program = gateway::arguments(program());
+    gateway::exit(match called.command {
         Commands::Bridge(args) => gateway::bridge(&args),
         Commands::Ctl(args) => gateway::ctl(&args),
         Commands::Top(args) => gateway::top::top(&args, None),

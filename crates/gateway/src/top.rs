@@ -10,7 +10,7 @@ mod view;
 
 use crate::connection::Connection;
 use crate::signal::on_signals;
-use crate::{WrongInput, print};
+use crate::{WrongInput, print, whole};
 use anyhow::Context as _;
 use clap::Args;
 use record::Recorder;
@@ -51,12 +51,12 @@ pub struct TopArgs {
     pair: Option<String>,
 
     /// Stop after this many seconds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, u64::MAX))]
     seconds: Option<u64>,
 
     /// Number of flows of each direction to show and record
     #[arg(long, value_name = "N", default_value_t = 20,
-          value_parser = clap::value_parser!(u64).range(1..=100))]
+          value_parser = whole::<u64>(1, 100))]
     flows: u64,
 }
 

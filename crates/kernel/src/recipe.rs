@@ -47,7 +47,7 @@ impl Version {
     pub fn named(name: &str) -> Result<Self, NoSuchVersion> {
         let mut all = Self::ALL.into_iter();
         all.find(|version| version.name() == name)
-            .ok_or(NoSuchVersion)
+            .ok_or_else(|| NoSuchVersion(name.to_owned()))
     }
 
     /// Debian's package with its source.
@@ -116,9 +116,12 @@ impl fmt::Display for Version {
 }
 
 /// No version has this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no such kernel; known are {}", Version::ALL.map(Version::name).join(", "))]
-pub struct NoSuchVersion;
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a known kernel version; available: {}",
+    Version::ALL.map(Version::name).join(", ")
+)]
+pub struct NoSuchVersion(pub String);
 
 /// How often a kernel's timer ticks: timers of TCP and of queues (PIE's) count ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,7 +152,7 @@ impl Tick {
     pub fn named(hz: &str) -> Result<Self, NoSuchTick> {
         let mut all = Self::ALL.into_iter();
         all.find(|tick| tick.hz().to_string() == hz)
-            .ok_or(NoSuchTick)
+            .ok_or_else(|| NoSuchTick(hz.to_owned()))
     }
 }
 
@@ -160,12 +163,12 @@ impl fmt::Display for Tick {
 }
 
 /// No kernel ticks this often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no kernel has such a tick; known are {} Hz",
-    Tick::ALL.map(|tick| tick.to_string()).join(" and ")
+    "`{0}` is not a tick of these kernels; available: {}",
+    Tick::ALL.map(|tick| tick.to_string()).join(", ")
 )]
-pub struct NoSuchTick;
+pub struct NoSuchTick(pub String);
 
 /// A kernel that can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -334,10 +337,16 @@ mod tests {
             assert_eq!(Version::named(version.name()), Ok(version));
         }
         let said = Version::named("6.6").unwrap_err().to_string();
-        assert_eq!(said, "there is no such kernel; known are 6.1, 6.12, 7.3");
+        assert_eq!(
+            said,
+            "`6.6` is not a known kernel version; available: 6.1, 6.12, 7.3"
+        );
         assert_eq!(Tick::named("250"), Ok(Tick::Hz250));
         let said = Tick::named("100").unwrap_err().to_string();
-        assert_eq!(said, "no kernel has such a tick; known are 1000 and 250 Hz");
+        assert_eq!(
+            said,
+            "`100` is not a tick of these kernels; available: 1000, 250"
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Script {
             cursor.skip();
         }
         if script.events.is_empty() {
-            return Err(cursor.problem("a script without an event"));
+            return Err(cursor.problem("the script has no event"));
         }
         Ok(script)
     }

@@ -316,7 +316,7 @@ fn commands_set_what_connections_begin_with() {
 #[test]
 fn mistakes_are_named_with_their_place() {
     for (text, expected) in [
-        ("", "own.pkt:1:1: a script without an event"),
+        ("", "own.pkt:1:1: the script has no event"),
         (
             "--speed_of_light=3",
             "own.pkt:1:1: unknown option `--speed_of_light`",

@@ -568,11 +568,11 @@ fn arguments() -> Vec<Case> {
         given(&["--seeds", "100000000"], "--seeds"),
         program(
             "run x --out o --pcap up --snap-len 4294967295",
-            "4294967295 is not in 1..=65535",
+            "--snap-len: `4294967295` is not a whole number from 1 to 65535",
         ),
         program(
             "bridge a b --pcap f --snap-len 257",
-            "257 is not in 1..=256",
+            "--snap-len: `257` is not a whole number from 1 to 256",
         ),
         given(&["--cell", "2"], "--cell 2: there are cells 1 to 1"),
     ]

@@ -1,7 +1,7 @@
 //! The command line's pair of interfaces, as a bridge's file would ask for it.
 
-use crate::WrongInput;
 use crate::name::say;
+use crate::{WrongInput, whole};
 use clap::{Args, ValueEnum};
 use sojourn_bridge::{FailOpen, PortChoice};
 use sojourn_capture::SNAP_LEN;
@@ -138,7 +138,7 @@ pub(super) struct PairArgs {
 
     /// Number of forwarding threads, which divide the flows and share the rate of `cake`
     #[arg(long, value_name = "N", default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS)))]
+        value_parser = whole::<u32>(1, u64::from(WORKERS)))]
     pub(super) workers: u32,
 
     /// Never sleep; costs one processor for each worker
@@ -164,7 +164,7 @@ pub(super) struct PairArgs {
     pub(super) control_group: Option<u32>,
 
     /// Serve metrics for Prometheus at http://ADDRESS/metrics
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
 
     /// Also serve a status page at http://ADDRESS/
@@ -173,7 +173,7 @@ pub(super) struct PairArgs {
 
     /// Seed of all random decisions and of the flow hash [default: random, so that nobody can know
     /// which flows share a queue]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0, u64::MAX))]
     pub(super) seed: Option<u64>,
 
     /// Capture what the hosts beyond both ports send and receive, with the ports as two interfaces
@@ -182,7 +182,7 @@ pub(super) struct PairArgs {
 
     /// Bytes of each frame that --pcap keeps, at most 256
     #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap",
-          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=256))]
+          allow_negative_numbers = true, value_parser = whole::<u32>(1, 256))]
     snap_len: u32,
 }
 
@@ -212,8 +212,8 @@ fn share<T: From<f64> + FromStr<Err = NotNetem>>(text: &str) -> Result<T, WrongI
         return words.map_err(|error| WrongInput(error.to_string()));
     };
     if !(0.0..=1.0).contains(&number) {
-        let message = "a probability is a number from 0 to 1, or a share as `1%`";
-        return Err(WrongInput(message.into()));
+        let message = format!("`{text}` is not a number from 0 to 1, or a share such as `1%`");
+        return Err(WrongInput(message));
     }
     Ok(number.into())
 }
@@ -224,6 +224,13 @@ fn loss(text: &str) -> Result<Loss, WrongInput> {
 
 fn chance(text: &str) -> Result<Chance, WrongInput> {
     share(text)
+}
+
+/// An address with a port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an address with a port, such as `127.0.0.1:9100` or `[::1]:9100`")
+    })
 }
 
 /// A group by its name or number.

@@ -1,7 +1,7 @@
 //! `sojourn ctl capture`: frames of a running bridge.
 
-use crate::WrongInput;
 use crate::signal::on_signal;
+use crate::{WrongInput, whole};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -44,11 +44,11 @@ pub(super) struct CaptureArgs {
 
     /// Bytes of each frame that are kept, at most 256
     #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN,
-          value_parser = clap::value_parser!(u32).range(1..=256))]
+          value_parser = whole::<u32>(1, 256))]
     snap_len: u32,
 
     /// Stop after this many frames
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0, u64::MAX))]
     packets: Option<u64>,
 
     /// Stop after this time

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use crate::table::Table;
-use crate::{WrongInput, print};
+use crate::{WrongInput, print, whole};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use sojourn_service::rough_rate;
@@ -43,7 +43,7 @@ pub(super) struct CircuitsArgs {
     order: Order,
 
     /// Show at most this many
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0, u64::MAX))]
     count: Option<usize>,
 
     /// Show the three circuits of each site (or `--count`) with the highest rates in this second,
