@@ -225,11 +225,9 @@ fn other_files_and_words_are_known_by_what_they_are() {
         "tcp.cc: unknown value `bbr2` | version 2 became version 3, which is `bbr3`; version \
          1 is `bbr`"
     );
-    assert!(
-        refused(GOOD, &["tcp.cc=python:a.py:A"]).ends_with(
-            "classes of Python are for simulated runs and the package `sojourn` of Python"
-        )
-    );
+    assert!(refused(GOOD, &["tcp.cc=python:a.py:A"]).ends_with(
+        "only `sojourn run` and the Python package load Python classes, in the simulator"
+    ));
     assert!(refused(GOOD, &["tcp.cc=cubik"]).ends_with("did you mean `cubic`?"));
     assert!(
         refused(GOOD, &["dumbbell.qdisc=netem delay 20ms"])

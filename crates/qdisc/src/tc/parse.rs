@@ -133,9 +133,9 @@ pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> Sp
         return error(text, name.at(), what).want(netem::translated(&words));
     }
     if word.starts_with("python:") {
-        let what = format!("`{word}` is a class of Python, which nothing here can load");
+        let what = format!("`{word}` is a Python class, which this command does not load");
         return error(text, name.at(), what)
-            .want("simulated runs and the package `sojourn` of Python can".to_string());
+            .want("`sojourn run` and the Python package do, in the simulator".to_string());
     }
     if let Some(&there) = ELSEWHERE.iter().find(|&&known| known == word) {
         return error(text, name.at(), format!("`{there}` is not in Sojourn yet"))
