@@ -38,18 +38,18 @@ impl Datum for End {
 }
 
 options! { AdthParams;
-    TARGET: time target, "nodal delay (in the queue and of the line's access) wanted at most";
+    TARGET: time target, "highest wanted nodal delay (queue and access to the link)";
     SAMPLING: time sampling,
-        "interval of the limit's changes: a quarter of the target, half of it at most";
-    MIN: opt(Unit::Packets, (1, COUNT)) min, "limit at least";
-    MAX: opt(Unit::Packets, (1, COUNT)) max, "limit of a flow at most";
-    FMIN: fraction fmin, "queue length factor at least";
-    FMAX: opt(Unit::Fraction, (0, 100)) fmax, "queue length factor at most";
-    DROP: opt(ENDS, (0, 1)) drop, "end from which packets go that are above a new limit";
+        "interval of the limit's changes: a quarter of the target, at most half of it";
+    MIN: opt(Unit::Packets, (1, COUNT)) min, "smallest limit";
+    MAX: opt(Unit::Packets, (1, COUNT)) max, "largest limit of a flow";
+    FMIN: fraction fmin, "smallest queue length factor";
+    FMAX: opt(Unit::Fraction, (0, 100)) fmax, "largest queue length factor";
+    DROP: opt(ENDS, (0, 1)) drop, "end at which packets above a new limit are dropped";
     FULL: opt(ENDS, (0, 1)) full,
         "what a full queue drops: its oldest packet, or the one that arrives";
     PURGE: switch(Some("nopurge")) purge,
-        "drop what is above a new limit at once; else each arrival replaces one packet";
+        "drop packets above a new limit at once; otherwise each arrival replaces one packet";
 }
 const SAMPLES: Opt = from(SAMPLING, "a quarter of `target`");
 /// Of the queue, and of what moves below it.
@@ -66,7 +66,7 @@ const LIMIT: Opt = opt(
             }
         },
     },
-    "packets held at most, whatever the delay",
+    "largest number of packets, whatever the delay",
 );
 const PURGES: Opt = when(PURGE, When::Always, When::Words);
 const OVER: Opt = from(

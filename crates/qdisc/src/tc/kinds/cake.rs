@@ -61,22 +61,22 @@ options! { CakeParams;
     TINS_BY: choice(&DiffServ::WORDS) diffserv as "diffserv3",
         "tins by DSCP; a tin keeps its priority up to its share of the rate";
     ISOLATION: choice(&Isolation::WORDS) isolation as "triple-isolate",
-        "what is a flow, and which hosts share fairly before their flows do";
+        "what a flow is, and between which hosts the rate is shared before their flows";
     NAT: switch(Some("nonat")) nat,
-        "take the addresses inside a network address translation, where the world knows them";
+        "use the addresses inside a network address translation, where the world knows them";
     WASH: switch(Some("nowash")) wash, "clear the DSCP of every packet";
     INGRESS: switch(Some("egress")) ingress,
         "packets have crossed the link before: count dropped ones too";
     ACKS: choice(&AckFilter::WORDS) ack_filter as "no-ack-filter",
-        "drop acknowledgements that a newer one makes superfluous";
+        "drop ACKs that a newer ACK replaces";
     SPLIT_GSO: switch(Some("no-split-gso")) split_gso as "split-gso",
         "cut super-packets into their segments";
     RTT: opt(Unit::Time, (1000, TIME)) rtt,
-        "round-trip time that the AQM is made for; its target is a twentieth";
+        "round-trip time that the AQM is tuned for; its target is a twentieth";
 }
 options! { CakeMqParams;
     QUEUES: opt(Unit::Count, (1, WORKERS as u64)) queues,
-        "queues that flows are spread over; in Linux as many as the device has";
+        "number of queues for the flows; in Linux, that of the device";
 }
 const RTT_BY_NAME: Opt = choice(
     "internet",
@@ -86,7 +86,7 @@ const RTT_BY_NAME: Opt = choice(
         |_cake| None;
         |cake, amount| cake.rtt = Span::from_micros(PRESETS[amount.number() as usize].1)
     ),
-    "the same by name, 100us to 1000s",
+    "`rtt` by name, 100us to 1000s",
 );
 const LINK: Opt = choice(
     "raw",
@@ -115,11 +115,11 @@ const CELLS: Opt = choice(
 options! { CakeParams;
     OVERHEAD: opt(Unit::Signed(-64, 256), (0, 0)) link.overhead as "overhead",
         "bytes added to each packet, from its network header";
-    MPU: opt(Unit::Count, (0, 256)) link.mpu as "mpu", "least size of a packet on the link";
+    MPU: opt(Unit::Count, (0, 256)) link.mpu as "mpu", "smallest size of a packet on the link";
     MEMLIMIT: size memlimit,
-        "memory at most; above it the longest queue of all tins loses its head";
+        "memory limit; above it the longest queue of all tins drops its head";
     FWMARK: opt(Unit::Mask, (0, u32::MAX as u64)) fwmark,
-        "bits of the firewall's mark that choose a tin: 1 is the first one shown";
+        "bits of the firewall mark that select a tin; 1 is the first tin shown";
 }
 
 /// The names of a table.
@@ -246,7 +246,7 @@ const OPTIONS: [Opt; COUNT] = [
     from(MEMLIMIT, "4 times rate and rtt, at least 4Mb"),
     // As text, and zero without a prefix: tc's way.
     json(
-        on(from(FWMARK, "0: the DSCP alone chooses")),
+        on(from(FWMARK, "0: only the DSCP selects")),
         Json::Made("fwmark", |spec| {
             let mask = match CakeParams::of(spec)?.fwmark {
                 0 => "0".to_string(),
@@ -274,8 +274,8 @@ const SYNONYMS: &[(&str, &str)] = &[("diffserv", "diffserv4")];
 macro_rules! own_stats {
     ($($more:ident)?) => {
         stats! {
-            [memory_used: "most memory used so far, bytes";
-             memory_limit: "memory at most, bytes";
+            [memory_used: "largest memory used so far, bytes";
+             memory_limit: "memory limit, bytes";
              capacity_estimate: "rate of the shaper, or of arrivals with autorate-ingress";
              min_network_size: "smallest packet before compensation";
              max_network_size: "largest packet before compensation";
@@ -305,13 +305,13 @@ pub(super) const CAKE: Kind = Kind {
 
 pub(super) const CAKE_MQ: Kind = Kind {
     name: "cake_mq",
-    summary: "cake on several queues, a core each, that share its rate by what each needs",
+    summary: "cake on several queues, one for each core, that share its rate by their needs",
     source: "tc-cake_mq(8), Linux 7.0",
     example: "cake_mq queues 4 bandwidth 1gbit",
     options: &MQ_OPTIONS,
     absent: &[(
         "autorate-ingress",
-        "leave it out: no queue sees all that arrives; Linux refuses it too",
+        "leave it out: no queue sees all arrivals; Linux refuses it too",
     )],
     stats: own_stats!(PARTS),
     initial: || Spec::CakeMq {

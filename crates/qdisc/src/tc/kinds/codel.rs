@@ -19,8 +19,8 @@ options! { CodelParams;
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
     WHOSE: opt(LAWS, (0, CodelLaw::WORDS.len() as u64 - 1)) law,
-        "whose arithmetic: Linux drops again sooner than RFC 8289 says; linux-3.5 is Linux before \
-         March 2026, whose sparse flows lose more; ns-2's is that of 2012";
+        "CoDel's arithmetic: Linux drops again sooner than RFC 8289; linux-3.5 is Linux before \
+         March 2026, where sparse flows lose more; ns2 is the code of 2012";
 }
 /// Nothing without a threshold, as in Linux.
 const SELECTOR: Opt = json(
@@ -36,8 +36,8 @@ const SELECTOR: Opt = json(
             };
             |codel, amount| codel.ce_selector = Datum::of(amount)
         ),
-        "whom `ce_threshold` marks, by value and mask of the ECN field: all, ECT(1) (L4S) or \
-         ECT(0)",
+        "packets that `ce_threshold` marks, by value and mask of the ECN field: all, ECT(1) (L4S) \
+         or ECT(0)",
     ),
     Json::Parts("ce_threshold_mask"),
 );

@@ -6,7 +6,7 @@ use crate::tc::opt::{Access, Amount, COUNT, Datum, Opt, Unit, opt, switch};
 
 /// A limit in packets.
 pub(super) const fn packet_limit(access: Access) -> Opt {
-    let meaning = "packets held at most";
+    let meaning = "largest number of packets in the queue";
     opt("limit", Unit::Packets, (1, COUNT), access, meaning)
 }
 

@@ -45,18 +45,19 @@ const BETA: Opt = weight(
     "weight of the delay's trend, in Hz, to 1/256",
 );
 options! { DualPi2Params;
-    LIMIT: opt(Unit::Packets, (1, COUNT)) limit, "packets held at most, in both queues";
-    MEMLIMIT: opt(Unit::Bytes, (1, SIZE)) memlimit, "memory held at most, in both queues";
-    TARGET: opt(Unit::Time, (0, TIME)) target, "delay of the C queue that is steered to";
+    LIMIT: opt(Unit::Packets, (1, COUNT)) limit, "largest number of packets, in both queues \
+        together";
+    MEMLIMIT: opt(Unit::Bytes, (1, SIZE)) memlimit, "memory limit of both queues together";
+    TARGET: opt(Unit::Time, (0, TIME)) target, "target delay of the C queue";
     TUPDATE: time tupdate, "interval of the probability's updates";
     STEP: opt(Unit::TimeOrPackets, (0, COUNT)) step_thresh,
-        "delay, or packets behind it, above which each packet of the L queue is marked";
+        "delay, or packets behind it, above which every packet of the L queue is marked";
     MIN_QLEN: opt(Unit::Packets, (0, COUNT)) min_qlen_step,
         "packets that must wait in the L queue for that";
     COUPLING: opt(Unit::Count, (1, 255)) coupling_factor,
-        "by how much the L queue's probability is above the base one";
+        "ratio of the L queue's probability to the base probability";
     PROTECTION: opt(Unit::Percent, (0, 100)) classic_protection,
-        "the C queue's weight while both queues wait";
+        "weight of the C queue while packets wait in both queues";
     SPLIT_GSO: switch(Some("no_split_gso")) split_gso, "cut super-packets into segments";
     WHOSE: opt(LAWS, (0, DualLaw::WORDS.len() as u64 - 1)) law,
         "whose rules: Linux marks the L queue by a step and rolls dice; RFC 9332 marks it by a \
@@ -72,8 +73,8 @@ const OVERLOAD: Opt = choice(
     "drop_on_overload",
     &DualOverload::WORDS,
     field!(DualPi2Params, overload),
-    "what happens where the L queue's probability would be above 1: drops in both queues, or marks \
-     and a queue that fills",
+    "when the L queue's probability would exceed 1: drops in both queues, or marks and a queue \
+     that fills",
 );
 const AT: Opt = choice(
     "drop_dequeue",
@@ -85,17 +86,17 @@ const MASK: Opt = choice(
     "l4s_ect",
     &DualMask::WORDS,
     field!(DualPi2Params, mask),
-    "what goes into the L queue: ECT(1) and CE, or all that is ECN-capable",
+    "packets that enter the L queue: ECT(1) and CE, or all ECN-capable ones",
 );
 
 /// As iproute2: the round trips say what is steered to, how often and how hard.
 const TYPICAL: Opt = rtt(
     "typical_rtt",
-    "typical round trip: sets `target`, `tupdate`, `alpha` and `beta` that are not given",
+    "typical round-trip time: sets `target`, `tupdate`, `alpha` and `beta` that are not given",
 );
 const LONGEST: Opt = rtt(
     "max_rtt",
-    "longest round trip, six typical ones: sets them too",
+    "longest round-trip time, six times the typical one: sets the same options",
 );
 
 /// A round trip, of which nothing is kept.
@@ -154,11 +155,14 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
 /// In the order and with the names of tc's JSON; its text has underscores.
 const STATS: &[Stat] = &[
     first(styled(stat("prob", "base probability"), Style::Float)),
-    styled(stat("delay-c", "wait of the C queue's head"), Style::Time),
-    styled(stat("delay-l", "wait of the L queue's head"), Style::Time),
+    styled(stat("delay-c", "delay of the C queue's head"), Style::Time),
+    styled(stat("delay-l", "delay of the L queue's head"), Style::Time),
     first(stat("pkts-in-c", "packets taken into the C queue")),
     stat("pkts-in-l", "packets taken into the L queue"),
-    stat("maxq", "most packets that an arrival found, in both queues"),
+    stat(
+        "maxq",
+        "largest number of packets that an arrival found, in both queues",
+    ),
     first(stat(
         "ecn-mark",
         "packets marked, by the probability or the step",
@@ -168,9 +172,9 @@ const STATS: &[Stat] = &[
         "credit",
         "credit of the C queue; up to zero the L queue is served",
     )),
-    first(stat("memory-used", "memory held")),
-    stat("max-memory-used", "most memory held so far"),
-    stat("memory-limit", "memory held at most"),
+    first(stat("memory-used", "memory used")),
+    stat("max-memory-used", "largest memory used so far"),
+    stat("memory-limit", "memory limit"),
 ];
 
 pub(super) const DUALPI2: Kind = Kind {

@@ -17,7 +17,7 @@ const ACCESS: Access = kept!(
         FifoParams::Bytes(limit) => *limit = Datum::of(amount),
     }
 );
-const BYTES: Opt = size("limit", ACCESS, "bytes held at most");
+const BYTES: Opt = size("limit", ACCESS, "largest number of bytes in the queue");
 
 pub(super) const PFIFO: Kind = Kind {
     name: "pfifo",

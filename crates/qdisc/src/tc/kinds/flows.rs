@@ -20,14 +20,14 @@ const MOST_QUANTUM: u64 = 1 << 20;
 /// tc reads and prints a bare number in fq_codel, and a size in fq_pie.
 pub(super) const fn quantum(unit: Unit) -> Opt {
     let access = field!(FlowParams, quantum);
-    let meaning = "bytes that a queue may send in its turn";
+    let meaning = "bytes that a flow queue may send in each round";
     let quantum = opt("quantum", unit, (256, MOST_QUANTUM), access, meaning);
     plain(from(quantum, "the link's MTU with its header"))
 }
 options! { FlowParams;
-    pub(super) MEMORY_LIMIT: size memory_limit, "bytes held at most";
+    pub(super) MEMORY_LIMIT: size memory_limit, "largest number of bytes in the queue";
     pub(super) DROP_BATCH: opt(Unit::Count, (1, COUNT)) drop_batch,
-        "packets dropped at most at once from the fattest queue";
+        "largest number of packets dropped at once from the longest queue";
 }
 
 /// The modes of isolation but `flows`, which is what there is without one.
@@ -57,22 +57,23 @@ pub(super) const ISOLATION: Opt = {
             .map(|place| Amount::Number(place as u64));
         |flows, amount| flows.parts.isolation = MODES[amount.number() as usize]
     );
-    let meaning = "as in cake: what is a flow, and which hosts share fairly before their flows do";
+    let meaning = "as in cake: what a flow is, and between which hosts the rate is shared before \
+        their flows";
     let mode = choice("triple-isolate", &MODE_WORDS, access, meaning);
-    let mode = from(mode, "every flow alike, whatever its hosts");
+    let mode = from(mode, "all flows equal, whatever their hosts");
     ours(json(mode, Json::Named("flowmode")))
 };
 options! { FlowParams;
     SET_ASSOCIATIVE: switch(None) parts.set_associative as "set-associative",
-        "as in cake: a flow may stand in any of eight queues, so that few share one";
+        "as in cake: a flow may use any of eight queues, so that few flows share one";
     NAT_SWITCH: switch(Some("nonat")) parts.nat as "nat",
-        "as in cake: take the addresses inside a network address translation";
+        "as in cake: use the addresses inside a network address translation";
 }
 pub(super) const ASSOCIATIVE: Opt = ours(SET_ASSOCIATIVE);
 pub(super) const NAT: Opt = ours(NAT_SWITCH);
 pub(super) const ACKS: Opt = {
     let access = field!(FlowParams, parts.ack_filter);
-    let meaning = "as in cake: drop acknowledgements that a newer one makes superfluous";
+    let meaning = "as in cake: drop ACKs that a newer ACK replaces";
     let filter = choice("no-ack-filter", &AckFilter::WORDS, access, meaning);
     let filter = when(filter, When::On, When::On);
     ours(json(filter, Json::Named("ack-filter")))
@@ -95,7 +96,7 @@ pub(super) const BULK_FLOWS: Stat = first(stat(
 ));
 pub(super) const WAY_INDIRECT_HITS: Stat = stat(
     "way_indirect_hits",
-    "packets whose flow stands in another way than its own",
+    "packets of flows in another way than their first",
 );
 pub(super) const WAY_MISSES: Stat = stat("way_misses", "flows that found an empty way");
 pub(super) const WAY_COLLISIONS: Stat = stat("way_collisions", "flows that share a queue");

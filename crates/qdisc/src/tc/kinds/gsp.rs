@@ -20,7 +20,7 @@ options! { GspParams;
         "pause after a drop; shrinks while the delay stays above the threshold";
     ALPHA: opt(Unit::Count, (1, 64)) alpha, "weight of time above the threshold against time below";
     TAU: time tau, "surplus of time above the threshold that halves the pause";
-    PAUSE: time min_interval, "pause after a drop at least";
+    PAUSE: time min_interval, "shortest pause after a drop";
 }
 const MIN_INTERVAL: Opt = from(PAUSE, "1ms, or `interval` if that is shorter");
 const ECN: Opt = ecn(Some("noecn"), field!(GspParams, ecn));
@@ -50,7 +50,7 @@ pub(super) const GSP: Kind = Kind {
     example: "gsp limit 10000 threshold 2500us interval 200ms",
     options: &[LIMIT, THRESHOLD, INTERVAL, ALPHA, TAU, MIN_INTERVAL, ECN],
     stats: stats! {
-        [delay as Time: "time that the head has waited";
+        [delay as Time: "time that the packet at the head has waited";
          pause as Time: "pause that a drop would start now";
          cumul as Time: "surplus of time above the threshold"]
         [dropped: "packets dropped above the threshold";

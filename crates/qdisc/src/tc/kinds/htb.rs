@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 
 options! { HtbParams;
     RATE_OF_CLASS: rate rate, "rate of the class, and its ceiling";
-    BURST: size burst, "bytes that an idle class may send at once, beside one packet";
+    BURST: size burst, "bytes that an idle class may send at once, in addition to one packet";
 }
 const OVER: Opt = over("the discipline of the class, tc's leaf; must come last");
 
@@ -26,13 +26,16 @@ pub(super) const HTB: Kind = Kind {
     absent: &[
         (
             "ceil",
-            "one class has nobody to borrow from, so that its rate is its ceiling; leave it out",
+            "one class cannot borrow, so its rate is its ceiling; leave it out",
         ),
         (
             "cburst",
             "one class has no ceiling above its rate; leave it out",
         ),
-        ("prio", "one class has nobody to go before; leave it out"),
+        (
+            "prio",
+            "one class has no priority over others; leave it out",
+        ),
         (
             "quantum",
             "one class takes no turns with others; leave it out",

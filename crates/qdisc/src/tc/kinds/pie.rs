@@ -14,7 +14,7 @@ use crate::tc::opt::{
 };
 
 options! { PieParams;
-    TARGET: time target, "delay that the controller steers to (QDELAY_REF)";
+    TARGET: time target, "target delay of the controller (QDELAY_REF)";
     TUPDATE: time tupdate, "interval of the probability's updates (T_UPDATE)";
     ALPHA: opt(Unit::Count, (0, 32)) alpha, "weight of the delay's deviation, in 1/16 Hz";
     BETA: opt(Unit::Count, (0, 32)) beta, "weight of the delay's trend, in 1/16 Hz";
@@ -41,7 +41,7 @@ options! { PieParams;
     DQ_RATE_ESTIMATOR: switch(Some("no_dq_rate_estimator")) dq_rate_estimator,
         "estimate the delay from the departure rate instead of time stamps";
     WHOSE: opt(LAWS, (0, PieLaw::WORDS.len() as u64 - 1)) law,
-        "whose measuring and sparing: FreeBSD's dummynet has no growth of its own above 250 ms";
+        "measuring and burst allowance: FreeBSD's dummynet has no extra growth above 250 ms";
 }
 const LAWS: Unit = Unit::Word(&PieLaw::WORDS);
 const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));

@@ -53,7 +53,7 @@ const MIN: Opt = length(
         |red| Some(in_unit(red.unit, red.min));
         |red, amount| red.min = Datum::of(amount)
     ),
-    "average length below which nothing is signalled",
+    "average length below which no packet is marked or dropped",
 );
 const MAX: Opt = length(
     "max",
@@ -101,17 +101,17 @@ options! { RedParams;
         "rate at which the average decays while the queue is idle";
     HARDDROP: switch(None) harddrop, "with `ecn`: still drop everything above `max`";
     ADAPTIVE: switch(None) adaptive, "adapt `probability` between 1 % and 50 %";
-    NODROP: switch(None) nodrop, "with `ecn`: drop nothing early that is not ECN-capable";
+    NODROP: switch(None) nodrop, "with `ecn`: no early drop of packets that are not ECN-capable";
     GENTLE: switch(None) gentle,
         "from `max` to twice `max`, raise the probability to 1 step by step";
     WAIT: switch(None) wait,
         "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default";
     SPARE: switch(None) spare,
-        "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do";
+        "never signal a packet that finds at most one packet in the queue, as ns-2 and ns-3 do";
     BYTEMODE: switch(None) bytemode,
-        "`probability` is that of a packet of `avpkt` bytes, and grows with its size";
+        "`probability` holds for a packet of `avpkt` bytes, and grows with the size";
     WHOSE: opt(LAWS, (0, RedLaw::WORDS.len() as u64 - 1)) law,
-        "whose `adaptive`: the paper's adapts; Linux's does nothing with today's tc";
+        "meaning of `adaptive`: the paper's adapts; Linux's has no effect with today's tc";
 }
 const LAWS: Unit = Unit::Word(&RedLaw::WORDS);
 const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));

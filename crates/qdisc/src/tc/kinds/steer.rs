@@ -11,10 +11,11 @@ use alloc::vec::Vec;
 
 options! { SteerParams;
     RATE_OF_LINK: rate rate, "rate of the link";
-    UTIL: opt(Unit::Percent, (1, 100)) util, "use of the link wanted at least";
+    UTIL: opt(Unit::Percent, (1, 100)) util, "lowest wanted utilization of the link";
     DELAY: time delay, "highest target";
     CEILING: opt(Unit::Percent, (1, 100)) ceiling,
-        "use of the link wanted at most; below 100 a virtual queue can keep the real one empty";
+        "highest wanted utilization of the link; below 100 a virtual queue can keep the real one \
+         empty";
 }
 const OVER: Opt = over(
     "what is steered, from its own target on: an AQM with a delay target (`gsp`), or flow queues \
@@ -66,7 +67,7 @@ fn steerable() -> Vec<&'static str> {
 
 pub(super) const STEER: Kind = Kind {
     name: "steer",
-    summary: "moves the delay target of an AQM so that a policy of use and delay is met",
+    summary: "moves the delay target of an AQM so that a policy of utilization and delay is met",
     source: "Bless, Hock and Zitterbart, Policy-oriented AQM Steering, 2018; not in tc",
     example: "steer util 99% delay 30ms over gsp limit 40000",
     options: &[
@@ -84,7 +85,7 @@ pub(super) const STEER: Kind = Kind {
          avg_rate as Rate: "long-term rate";
          virtual_rate as Rate: "rate of the virtual queue, while there is one"]
         [decision:
-             "what was done last: lowered, raised, stepped_down, virtual_queue, virtual_rate, \
+             "last action: lowered, raised, stepped_down, virtual_queue, virtual_rate, \
               real_queue, kept_swing, kept_underused, kept_standing, kept_highest, kept_virtual";
          decided as Time: "time since then (single queues)";
          unmet: "part of the policy that is not met: util, delay, ceiling or none";

@@ -58,8 +58,8 @@ fn a_value_without_its_option_is_told_which() {
         ),
         (
             "htb rate 20mbit ceil 30mbit",
-            "`ceil` of htb is not in Sojourn; one class has nobody to borrow from, so that its \
-             rate is its ceiling; leave it out",
+            "`ceil` of htb is not in Sojourn; one class cannot borrow, so its rate is its \
+             ceiling; leave it out",
         ),
     ] {
         assert_eq!(refuse(text).to_string(), sentence, "{text}");

@@ -107,11 +107,13 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
     ),
     (
         "adth",
-        "adth limit 1000 target 200ms sampling 50ms min 1 fmin 0.1 fmax 1 drop head full tail purge",
+        "adth limit 1000 target 200ms sampling 50ms min 1 fmin 0.1 fmax 1 drop head full tail \
+         purge",
     ),
     (
         "adth target 100ms drop tail nopurge over pfifo_head_drop limit 50",
-        "adth limit 50 target 100ms sampling 25ms min 1 fmin 0.1 fmax 1 drop tail full head nopurge",
+        "adth limit 50 target 100ms sampling 25ms min 1 fmin 0.1 fmax 1 drop tail full head \
+         nopurge",
     ),
     (
         "gsp ecn limit 50 interval 500us",
@@ -264,8 +266,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "python:own.py:OneOfN n=5",
-        "`python:own.py:OneOfN` is a class of Python, which nothing here can load; \
-             simulated runs and the package `sojourn` of Python can",
+        "`python:own.py:OneOfN` is a Python class, which this command does not load; \
+         `sojourn run` and the Python package do, in the simulator",
         "python:own.py:OneOfN",
     ),
     (
@@ -336,8 +338,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "cake_mq bandwidth 1gbit autorate-ingress",
-        "`autorate-ingress` of cake_mq is not in Sojourn; leave it out: no queue sees all that \
-             arrives; Linux refuses it too",
+        "`autorate-ingress` of cake_mq is not in Sojourn; leave it out: no queue sees all \
+         arrivals; Linux refuses it too",
         "autorate-ingress",
     ),
     (
