@@ -69,29 +69,29 @@ metrics! {
          (`dash`).",
         JIOT;
     RequestedKbps, "app.rr_kbps", Sample, Kbps, "Requested rate",
-        "Nominal rate of the representation that the player asked for, of every chunk (`dash`).",
+        "Nominal rate of the representation that the player requested, for every chunk (`dash`).",
         JIOT;
     BufferS, "app.buffer_s", Sample, Seconds, "Playout buffer",
         "Unplayed video when a chunk has arrived (`dash`).",
         "";
     Stalls, "app.stalls", Sum, None, "Stalls",
-        "How often the playout ran dry (`dash`).",
+        "How often playback ran out of video (`dash`).",
         "";
     StalledS, "app.stalled_s", Sum, Seconds, "Stalled",
-        "Time without a picture after the playout had begun (`dash`).",
+        "Time without a picture after playback had started (`dash`).",
         "";
     Switches, "app.switches", Sum, None, "Switches",
-        "Chunks of another representation than the one before (`dash`).",
+        "Chunks with another representation than the previous chunk (`dash`).",
         "";
     Qoe, "app.qoe", Sample, None, "Quality of experience",
-        "Of every chunk: its rate in kbit/s, less the change of rate, less 3000 for each second \
-         of stall or start (`dash`).",
+        "For every chunk: its rate in kbit/s, minus the change of rate, minus 3000 for each \
+         second of stall or start (`dash`).",
         "Yin, Jindal, Sekar, Sinopoli 2015, doi 10.1145/2785956.2787486";
     PageLoadMs, "app.page_load_ms", Sample, Ms, "Page load time",
-        "From asking for a page to the last byte of its last object (`web`).",
+        "Time from requesting a page to the last byte of its last object (`web`).",
         "";
     ObjectMs, "app.object_ms", Sample, Ms, "Object time",
-        "From asking for an object to its last byte (`web`).",
+        "Time from requesting an object to its last byte (`web`).",
         "";
     JitterMs, "app.jitter_ms", Sample, Ms, "Jitter",
         "Interarrival jitter: every second (`voip`, `video`), at every picture (`game`).",
@@ -101,16 +101,16 @@ metrics! {
          `video`).",
         "Ramjee et al. 1994, algorithm 1 (playout)";
     RFactor, "app.r_factor", Sample, None, "Rating factor",
-        "Of each second: what the E-model makes of delay and missing packets for G.711 speech \
+        "For each second: the E-model's rating of delay and missing packets for G.711 speech \
          (`voip`, `video`).",
         "ITU-T G.107, G.113 Appendix I";
     Mos, "app.mos", Sample, None, "Mean opinion score",
         "Estimated from the rating factor of each second, 1 to 4.5 (`voip`, `video`).",
         "ITU-T G.107 Annex B";
     LagMs, "app.lag_ms", Sample, Ms, "Lag",
-        "From a command to the first picture that shows it (`game`).",
+        "Time from a command to the first picture that shows it (`game`).",
         "";
     AgeMs, "app.age_ms", Sample, Ms, "Age on arrival",
-        "From writing a message to the arrival of its last byte (`telemetry`).",
+        "Time from writing a message to the arrival of its last byte (`telemetry`).",
         "";
 }

@@ -198,8 +198,8 @@ app! {
         interval: Option<Duration>,
         /// Payload rate. Either this or `interval`.
         rate: Option<Speed>,
-        /// Each message goes up to this much after its time, uniformly; at most the time between
-        /// messages. Default 0.
+        /// Each message is sent up to this much after its time, uniformly distributed; at most the
+        /// time between messages. Default 0.
         jitter: Option<Duration>,
         /// Whether the times between messages are exponential, with the given one as their mean: a
         /// Poisson process. Default false.
@@ -391,21 +391,21 @@ app! {
     /// A video in chunks of several rates, over TCP: from the server to the player, which opens
     /// the connection. See [applications](apps.md).
     DashTable: Dash {
-        /// How the player chooses. Default `throughput`.
+        /// The rule by which the player selects rates. Default `throughput`.
         rule: Option<RuleWord>,
-        /// A video's rates and sizes in Sabre's JSON: a path, seen from the scenario file.
+        /// A video's rates and sizes in Sabre's JSON: a path, relative to the scenario file.
         /// Default: ten minutes in twenty rates from 46 kbit/s to 4.2 Mbit/s, in chunks of 2 s.
         manifest: Option<String>,
-        /// Playing begins with so much in the buffer. Default 4 s.
+        /// Playback starts with this much video in the buffer. Default 4 s.
         prefill: Option<Duration>,
-        /// Below this the next chunk is asked for; with `bola` its target, above 10 s. Default
-        /// 12 s, with `bola` 30 s.
+        /// The player requests the next chunk when its buffer is below this; with `bola`, the
+        /// buffer target, above 10 s. Default 12 s, with `bola` 30 s.
         buffer: Option<Duration>,
         /// The same while the highest rate plays. Default 30 s.
         buffer_at_top: Option<Duration>,
-        /// How long the server is away. Default 0.
+        /// How long the server is unreachable. Default 0.
         outage: Option<Duration>,
-        /// From the start of the flow to the server's going away. Default 0.
+        /// Time from the start of the flow to the start of the outage. Default 0.
         outage_start: Option<Duration>,
     }
     |table, place| {
@@ -437,7 +437,7 @@ app! {
 app! {
     /// Web pages over TCP: from the server to the browser, which opens the connections.
     WebTable: Web {
-        /// Objects of a page, its document included, 1 to 10 000. Default 70.
+        /// Number of objects of a page, with its document, 1 to 10 000. Default 70.
         objects: Option<u32>,
         /// Mean size of an object. Default 30 000 bytes.
         size: Option<Bytes>,

@@ -27,20 +27,20 @@ table! {
     pub(crate) struct ScenarioFile {
         /// `"sojourn-scenario/1"`: the version of this format.
         format: Format,
-        /// Short name, as in file names and results.
+        /// Short name, used in file names and results.
         name: Name,
-        /// One line for people. Default: the name.
+        /// A title of one line. Default: the name.
         title: Option<String>,
-        /// A few sentences for people. Default: empty.
+        /// A longer description. Default: empty.
         description: Option<String>,
         /// Length of a run.
         duration: Duration,
         /// Statistics start here; series cover the whole run. Less than `duration`. Default 0:
         /// nothing is left out.
         warmup: Option<Duration>,
-        /// How long datagrams that are under way at the end get to arrive. Those that have not
-        /// arrived by then count as in flight in the simulator, neither lost nor delivered; on
-        /// real packets, where nobody can count them, as lost. Default 10 s.
+        /// How long datagrams that are under way at the end may take to arrive. In the simulator,
+        /// those that have not arrived by then count as in flight, neither lost nor delivered. On
+        /// real packets they cannot be counted, and so count as lost. Default 10 s.
         drain: Option<Duration>,
         /// Seeds of each combination: a number of seeds (1, 2, 3 and so on) or a list of them.
         /// Default 1.
@@ -48,16 +48,17 @@ table! {
         /// Interval of the series; a run keeps at most 2000 points, so long runs widen it.
         /// Default 100 ms.
         sample: Option<Duration>,
-        /// What queues and links count as a packet's length. Default `ethernet`.
+        /// Which length of a packet queues and links count. Default `ethernet`.
         framing: Option<Framing>,
-        /// Whether flows get round-trip times from packets at both ends, by synthetic packet
-        /// pairs (`spp_rtt_ms`, `spp_induced_rtt_ms`). Costs a little time. Default false.
+        /// Whether round-trip times of flows are also measured from packets at both ends, by
+        /// synthetic packet pairs (`spp_rtt_ms`, `spp_induced_rtt_ms`). Runs take a little longer.
+        /// Default false.
         spp: Option<bool>,
-        /// Whether flows keep series (goodput, RTT, window) beside their figures. Default: in
-        /// runs of up to 256 flows; of more they would be most of a run's memory and of its
-        /// report.
+        /// Whether flows keep series (goodput, RTT, window) in addition to their figures. Default:
+        /// in runs of up to 256 flows; with more, series would take most of a run's memory and of
+        /// its report.
         flow_series: Option<bool>,
-        /// TCP's parameters for all flows; a flow's own `tcp` goes before.
+        /// TCP's parameters for all flows; a flow's own `tcp` takes precedence.
         tcp: Option<TcpTable>,
         /// The short form of a topology: clients, servers, one bottleneck each way. Either this
         /// or `node` and `link`.
@@ -72,7 +73,7 @@ table! {
         link: Option<Vec<LinkTable>>,
         /// Traffic; at least one flow.
         flow: Vec<FlowTable>,
-        /// What becomes of links during the run.
+        /// Changes of links during the run.
         change: Option<Vec<ChangeTable>>,
         /// What to vary: up to 100 field paths with lists of values, each value once. Every
         /// combination is run, with every seed: at most 100 000 runs, with a million links and
@@ -104,15 +105,15 @@ table! {
     /// `client — queue → up link — delay → server`, and back through `down`. A key given here
     /// counts for both directions, one in `up` or `down` for that direction alone.
     pub(crate) struct DumbbellTable {
-        /// Round-trip time of the empty path, for flows without an `rtt` of their own. What the
-        /// links' own delays do not give is added behind them, half each way. Default: the sum
-        /// of the links' delays.
+        /// Round-trip time of the empty path, for flows without an `rtt` of their own. If the
+        /// links' own delays are shorter, the rest is added behind them, half in each direction.
+        /// Default: the sum of the links' delays.
         rtt: Option<Duration>,
         /// Rate of each host's own access link. With it, every flow has a host of its own at
         /// both ends. Default: no access links.
         access: Option<Speed>,
-        /// Whether the clients stand behind a network address translation: on the links all their
-        /// hosts have one address, and only a queue with `nat` tells them apart. Default false.
+        /// Whether the clients are behind a network address translation: on the links all their
+        /// hosts have one address, and only a queue with `nat` distinguishes them. Default false.
         nat: Option<bool>,
         /// From client to server.
         up: Option<HopTable>,
@@ -131,10 +132,10 @@ table! {
         position: Option<Vec<Length>>,
         /// The queue of its radio. Default: the `radio`'s.
         qdisc: Option<Queue>,
-        /// Power that its radio sends with in dBm, 0 to 36. Default 15, at which `range` and
-        /// `sense` hold.
+        /// Transmit power of its radio in dBm, 0 to 36. Default 15, for which `range` and `sense`
+        /// are given.
         power_dbm: Option<Factor>,
-        /// Nodal delay that counts as missed above it. Default: the `radio`'s.
+        /// Deadline of the nodal delay; a longer one counts as missed. Default: the `radio`'s.
         nodal_deadline: Option<Duration>,
     }
 }
@@ -142,7 +143,7 @@ table! {
 table! {
     /// A radio medium: IEEE 802.11 ad hoc stations, one in each node.
     pub(crate) struct RadioTable {
-        /// Its constants and whose rules of access hold. Default `standard-802.11b`.
+        /// Constants of the radio and the rules of medium access. Default `standard-802.11b`.
         profile: Option<ProfileWord>,
         /// Nodes in a row, named `n0`, `n1` and so on; flows may say `first` and `last`.
         chain: Option<ChainTable>,
@@ -150,31 +151,31 @@ table! {
         grid: Option<GridTable>,
         /// The queue of every station, in tc's words. Default `pfifo limit 1000`.
         qdisc: Option<Queue>,
-        /// Packets that the radio itself holds below the queue, 0 to 1000, as the firmware of
-        /// Wi-Fi cards does: they have left the queue and wait for the medium. Default 0: the
-        /// queue gives a packet when the radio can send it.
+        /// Packets that the radio itself holds below the queue, 0 to 1000, as the firmware of Wi-Fi
+        /// cards does. They have left the queue and wait for the medium. Default 0: a packet leaves
+        /// the queue when the radio can send it.
         driver_queue: Option<u32>,
-        /// Who decides where packets go. Default `static`.
+        /// How packets find their route. Default `static`.
         routing: Option<RoutingWord>,
-        /// Longest hop of static routes, not above `range`. Default: as far as the radio reaches.
+        /// Longest hop of static routes, at most `range`. Default: the radio's reach.
         hop: Option<Length>,
-        /// Time between AODV's hello messages. Default: there are none, the MAC tells of broken
+        /// Time between AODV's hello messages. Default: no hello messages; the MAC reports broken
         /// links.
         hello: Option<Duration>,
-        /// Whether packets of the routing protocol pass by the queue. Default true.
+        /// Whether packets of the routing protocol bypass the queue. Default true.
         routing_first: Option<bool>,
-        /// Whether stations ask for each other's addresses (ARP). Default: those of `ns2-802.11b`
-        /// and `testbed-802.11b` do, the others know them.
+        /// Whether stations ask for each other's addresses (ARP). Default: true for `ns2-802.11b`
+        /// and `testbed-802.11b`; stations of the other profiles know all addresses.
         arp: Option<bool>,
         /// Distance up to which frames can be received. Default 30 m.
         range: Option<Length>,
-        /// Distance up to which frames are heard, not below `range`. Default: 2.2 times that.
+        /// Distance up to which frames are heard, at least `range`. Default: 2.2 times `range`.
         sense: Option<Length>,
         /// How power falls with distance. Default `two-ray`.
         propagation: Option<PropagationWord>,
-        /// A frame that is received survives one that is weaker by so many dB, 0 to 100, whatever
-        /// its rate. Default: 10 with `ns2-802.11b` and `testbed-802.11b`; with the others the
-        /// SINR decides, by the errors of each rate.
+        /// Reception survives another frame that is weaker by at least this many dB, 0 to 100, at
+        /// any rate. Default: 10 with `ns2-802.11b` and `testbed-802.11b`. With the others the SINR
+        /// decides, by the error rate of each bitrate.
         capture_db: Option<Factor>,
         /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s; with `standard-802.11g` also 6, 9, 12, 18,
         /// 24, 36, 48 or 54. Default: the profile's.
@@ -192,8 +193,8 @@ table! {
         attempts: Option<u32>,
         /// Smallest contention window in slots, 1 to 1023. Default: the profile's.
         cw_min: Option<u32>,
-        /// Nodal delay that counts as missed above it: time from the queue's entrance to the ACK.
-        /// Default: none.
+        /// Deadline of the nodal delay, the time from entering the queue to the ACK; a longer one
+        /// counts as missed. Default: none.
         nodal_deadline: Option<Duration>,
     }
 }
@@ -276,8 +277,8 @@ table! {
         from: Name,
         /// Name of the node it enters.
         to: Name,
-        /// Adds an equal link the other way, named `NAME-back`, or `TO-FROM` without a name.
-        /// Default false.
+        /// Adds an equal link in the other direction, named `NAME-back`, or `TO-FROM` without a
+        /// name. Default false.
         duplex: Option<bool>,
         ..hop: HopTable,
     }
@@ -288,8 +289,8 @@ table! {
     pub(crate) struct FlowTable {
         /// Its name; results are listed under it.
         name: Name,
-        /// So many equal flows, named `NAME-1`, `NAME-2` and so on, 1 to 10 000; a run has at most
-        /// 20 000, those of `every` counted each time. Default: one, named `NAME`.
+        /// Number of equal flows, 1 to 10 000, named `NAME-1`, `NAME-2` and so on. A run has at
+        /// most 20 000 flows; with `every` each repetition counts. Default: one, named `NAME`.
         count: Option<u32>,
         /// The short form of `from` and `to` in a dumbbell.
         direction: Option<Direction>,
@@ -306,8 +307,8 @@ table! {
         dst_host: Option<Name>,
         /// The traffic model: its name, or a table with its `kind` and parameters.
         app: App,
-        /// What carries it. Only cbr can choose; its default is `udp`. The others have theirs, see
-        /// [applications](apps.md).
+        /// The transport protocol. Only cbr can choose; its default is `udp`. Each other model has
+        /// a fixed one, see [applications](apps.md).
         transport: Option<TransportWord>,
         /// Another project's transport, which carries the flow in the simulator: a program that
         /// is built [with it](net.md#a-stack-in-a-scenario) is needed. Only of bulk. Default: our
@@ -315,36 +316,35 @@ table! {
         stack: Option<StackWord>,
         /// TCP's parameters for this flow.
         tcp: Option<TcpTable>,
-        /// Round-trip time of the empty path. Default: the dumbbell's `rtt`, or in a graph the
-        /// sum of the links' delays there and back, below which it must not be.
+        /// Round-trip time of the empty path. Default: the dumbbell's `rtt`, or in a graph the sum
+        /// of the links' delays in both directions, which is also the minimum.
         rtt: Option<Duration>,
         /// One-way delay above which a datagram counts as late (`late_ratio`, `data_yield`).
         /// Default: none.
         deadline: Option<Duration>,
-        /// DiffServ code point of its packets, both ways. Default 0.
+        /// DiffServ code point of its packets, in both directions. Default 0.
         dscp: Option<Dscp>,
-        /// The ECN field of its datagrams, both ways, of flows over UDP: "ect1" is L4S. No model
-        /// answers marks; `ce_ratio` says how many there were. TCP has `tcp.ecn`. Default: not
-        /// ECN-capable.
+        /// ECN field of the datagrams of a UDP flow, in both directions; "ect1" is L4S. No model
+        /// reacts to marks; `ce_ratio` counts them. TCP has `tcp.ecn`. Default: not ECN-capable.
         ecn: Option<EctWord>,
-        /// The firewall's mark of its packets, both ways, for `fwmark`. Default 0.
+        /// Firewall mark of its packets, in both directions, for `fwmark`. Default 0.
         mark: Option<u32>,
-        /// The queue's class that its sender asks for (the minor number of `skb->priority`), both
-        /// ways, 1 to 65 535: for CAKE a tin, counted from 1 in the order that tc shows.
-        /// Default: none.
+        /// Class of the queue that its sender requests (the minor number of `skb->priority`), in
+        /// both directions, 1 to 65 535. For CAKE this is a tin, counted from 1 in the order that
+        /// tc shows. Default: none.
         class: Option<u32>,
         /// When it begins. Default 0.
         start: Option<Duration>,
         /// Adds a random time from 0 to below this to `start`, drawn from the seed for each flow.
         /// Default 0.
         start_spread: Option<Duration>,
-        /// How much later than the one before each of the flows of `count` begins. Default 0.
+        /// Time between the starts of two successive flows of `count`. Default 0.
         start_step: Option<Duration>,
-        /// When its app is stopped. Default: at the end of the run.
+        /// When its app stops. Default: at the end of the run.
         stop: Option<Duration>,
-        /// Begins anew after each such time until the end of the run, on a connection of its own,
-        /// and stops as long after each beginning as `stop` is after `start`. The results of all
-        /// stand under one name. Default: it begins once.
+        /// Starts the flow again after each such time until the end of the run, on a new
+        /// connection. Each one stops after the time between `start` and `stop`. The results of all
+        /// have one name. Default: it starts once.
         every: Option<Duration>,
     }
 }
@@ -353,31 +353,31 @@ table! {
     /// A link becomes another one. A packet that is being sent is sent as it began, and those
     /// that wait stay.
     pub(crate) struct ChangeTable {
-        /// A name by which a sweep or `--set` can reach it. Default: none.
+        /// A name by which a sweep or `--set` refers to it. Default: none.
         name: Option<Name>,
         /// When.
         at: Duration,
         /// Name of the link; in a dumbbell `up` or `down`, of a radio the node's.
         link: Name,
-        /// Its rate from then on. At least one of what follows is given.
+        /// New rate. At least one of this key and the following is required.
         rate: Option<ChangedSpeed>,
-        /// Its propagation delay from then on. Packets that have been sent arrive as they would
-        /// have; those sent later overtake them with `reorder` only. What a flow's `rtt` adds to
-        /// the links' delays stays.
+        /// New propagation delay. Packets already sent arrive as before; later ones overtake them
+        /// only with `reorder`. The delay that a flow's `rtt` adds to the links' delays is
+        /// unchanged.
         delay: Option<Duration>,
-        /// Its jitter from then on.
+        /// New jitter.
         jitter: Option<Duration>,
-        /// Whether packets may overtake others from then on.
+        /// Whether packets may overtake others after the change.
         reorder: Option<ReorderWords>,
-        /// Its loss from then on.
+        /// New loss.
         loss: Option<LossWords>,
-        /// Its copies from then on.
+        /// New rate of duplicates.
         duplicate: Option<ChanceWords>,
-        /// Where the node is from then on, east and north, of a radio.
+        /// New position of a radio's node, east and north.
         position: Option<Vec<Length>>,
-        /// Its queue from then on, in tc's words: all of it, an option that is not named has its
-        /// default. The same kind takes the new parameters and keeps its state, another kind
-        /// begins afresh.
+        /// New queue, in tc's words; an option that is not named has its default. A queue of the
+        /// same kind takes the new parameters and keeps its state, another kind starts empty of
+        /// state.
         qdisc: Option<Queue>,
     }
 }
@@ -427,10 +427,11 @@ table! {
         /// Congestion control. Default `cubic`. `newreno` and `sack` are Reno with that recovery:
         /// without SACK (RFC 6582), or by SACK without RACK (RFC 6675).
         cc: Option<CongestionControl>,
-        /// Whose sender. Default `linux`. `ns2`: ns-2's, whatever else is set but `mss`,
-        /// `min_rto`, `initial_rto`, `max_rto` and `timestamps`, before a receiver without SACK.
+        /// Implementation of the sender. Default `linux`. `ns2` is ns-2's sender, with a receiver
+        /// without SACK; of the other keys it uses only `mss`, `min_rto`, `initial_rto`, `max_rto`
+        /// and `timestamps`.
         agent: Option<AgentWord>,
-        /// How slow start ends when nothing is lost. Default `hystart`; of use with cubic only.
+        /// How slow start ends when nothing is lost. Default `hystart`; it affects only cubic.
         slow_start: Option<SlowStartWord>,
         /// Payload of a full segment in bytes, 1 to 65 000. Default 1448.
         mss: Option<Bytes>,
@@ -444,30 +445,30 @@ table! {
         initial_rto: Option<Duration>,
         /// Longest retransmission timeout. Default 120 s.
         max_rto: Option<Duration>,
-        /// How the timeout follows from the round trips. Default `linux`.
+        /// How the timeout is computed from round-trip times. Default `linux`.
         rto: Option<RtoWord>,
         /// Granularity of the retransmission clock. Default 1 ms.
         clock: Option<Duration>,
-        /// The clock that measures round trips for the timeout: they count in whole ticks, and so
-        /// does the timeout. ns-2: 10 ms. Default 0: exact.
+        /// Tick of the clock that measures round-trip times for the timeout: both count in whole
+        /// ticks. ns-2: 10 ms. Default 0: exact.
         tick: Option<Duration>,
-        /// Whose round trips count for the timeout: those of every ACK, as in Linux, or of one
-        /// segment at a time, as in ns-2. Default false.
+        /// Whether the timeout is computed from one segment's round-trip time at a time, as in
+        /// ns-2, instead of from every ACK, as in Linux. Default false.
         timed_segment: Option<bool>,
-        /// Whose thresholds Vegas has. Default `linux`: 2 to 4 segments in the queue. `ns2`: 1 to
-        /// 3, and slow start doubles every other round trip.
+        /// Thresholds of Vegas. Default `linux`: 2 to 4 segments in the queue. `ns2`: 1 to 3, and
+        /// slow start doubles every other round trip.
         vegas: Option<VegasWord>,
         /// Selective acknowledgements. Default true; false gives NewReno's recovery.
         sack: Option<bool>,
         /// Loss detection by time, with tail loss probes (RFC 8985). Default true with `sack`.
         rack: Option<bool>,
-        /// Spurious timeouts are found by what is acknowledged after them (F-RTO, RFC 5682).
-        /// Default true with `sack`; ns-2: false.
+        /// Detection of spurious timeouts by the ACKs after them (F-RTO, RFC 5682). Default true
+        /// with `sack`; ns-2: false.
         frto: Option<bool>,
         /// The timestamp option, 12 bytes in every segment. Default true.
         timestamps: Option<bool>,
-        /// When the receiver acknowledges: `true` (every second segment, or after 40 to 200 ms: as
-        /// Linux, the delay follows the distance of segments, up to a round trip), `false`
+        /// When the receiver acknowledges: `true` (every second segment, or after 40 to 200 ms; as
+        /// in Linux, the delay follows the distance between segments, up to a round trip), `false`
         /// (every segment at once), or the longest delay. Default true.
         delayed_ack: Option<AckDelay>,
         /// Nagle's algorithm: small segments wait while data is in flight. Default false.
@@ -477,16 +478,18 @@ table! {
         ecn: Option<EcnWord>,
         /// Spread each window over a round trip. Default false.
         pacing: Option<bool>,
-        /// Prague's round trips of less than 25 ms count as 25 ms after 500 of them. Default true.
+        /// Whether Prague's round-trip times below 25 ms count as 25 ms after 500 round trips.
+        /// Default true.
         rtt_independence: Option<bool>,
         /// Prague: where the round trip varies as behind a queue with classic ECN, a mark costs at
         /// least 5/16 of the window (the L4S team's `prague_ecn_fallback`). Default false.
         ecn_fallback: Option<bool>,
-        /// Send buffer in bytes, the most in flight; it grows up to that with the window. Default
-        /// 2740682, which is what Linux's 4 MiB of memory hold. ns-2's senders have none.
+        /// Largest send buffer in bytes, a limit on the data in flight; the buffer grows up to it
+        /// with the window. Default 2740682, which Linux's 4 MiB of memory can hold. ns-2's senders
+        /// have none.
         send_buffer: Option<Bytes>,
-        /// Receive window at the start, in bytes; a segment less is offered while it can grow, as
-        /// in Linux. Default 64 KiB.
+        /// Receive window at the start, in bytes. As in Linux, one segment less is offered while
+        /// the window can grow. Default 64 KiB.
         receive_window: Option<Bytes>,
         /// Largest receive window that auto-tuning may reach, in bytes. Default 3 MiB.
         receive_window_max: Option<Bytes>,

@@ -90,14 +90,13 @@ table! {
     pub(crate) struct BridgeTable {
         /// `1`: the version of this format.
         version: Version,
-        /// Path of the Unix socket at which `ctl` asks. Default: none.
+        /// Path of the Unix socket that `ctl` connects to. Default: none.
         control: Option<String>,
-        /// Group that may open the socket too. Default: none, its owner alone may.
+        /// Group that may also open the socket. Default: none; only its owner may.
         control_group: Option<Group>,
-        /// Address and port at which Prometheus may ask for `/metrics`. Default: none.
+        /// Address and port at which Prometheus can read `/metrics`. Default: none.
         metrics: Option<Address>,
-        /// Whether the same port shows people a page of what the pairs do, at `/`; it changes
-        /// nothing. Default false.
+        /// Whether the same port also serves a read-only status page at `/`. Default false.
         status_page: Option<bool>,
         /// The pairs of interfaces; each has a forwarding thread of its own.
         pair: Vec<PairTable>,
@@ -108,7 +107,7 @@ table! {
     /// Two interfaces with a queue each way. A key of a direction that stands here counts for
     /// both, one in `up` or `down` for that direction alone.
     pub(crate) struct PairTable {
-        /// What `ctl`, the log and metrics call it. Default: both interfaces, `eth1-eth2`.
+        /// Name of the pair in `ctl`, the log and metrics. Default: both interfaces, `eth1-eth2`.
         name: Option<Name>,
         /// The clients' interface: frames that arrive here go up.
         left: Device,
@@ -125,42 +124,42 @@ table! {
         fail_open: Option<FailOpenWord>,
         /// Whether the kernel bridge stays after a clean end. Default false.
         keep_bridge: Option<bool>,
-        /// The kernel bridge takes over when the forwarding thread stands still for so long; 0:
+        /// The kernel bridge takes over when the forwarding thread has stalled for this long; 0:
         /// never. Default 100 ms.
         watchdog: Option<Duration>,
-        /// What is held and what waits is dropped when it has stood still for longer. Default
+        /// All queued frames are dropped when the thread has stalled for longer than this. Default
         /// 500 ms.
         stale: Option<Duration>,
-        /// Most memory that the frames of one direction may hold. Default 144 MiB.
+        /// Memory limit for the frames of one direction. Default 144 MiB.
         memory: Option<Bytes>,
         /// Whether GRO and LRO of the interfaces are left as they are. Default false.
         keep_offloads: Option<bool>,
-        /// What brings frames in and out: AF_PACKET, AF_XDP (experimental; AF_PACKET where it is
-        /// refused), or AF_XDP where the drivers have zero-copy. Default `packet`.
+        /// Sockets that receive and send frames: AF_PACKET, AF_XDP (experimental; AF_PACKET where
+        /// it is refused), or AF_XDP where the drivers have zero-copy. Default `packet`.
         port: Option<PortWord>,
-        /// Whether frames pass by the interfaces' own qdiscs; through AF_XDP they always do.
-        /// Default false.
+        /// Whether frames bypass the interfaces' own qdiscs; through AF_XDP they always do. Default
+        /// false.
         qdisc_bypass: Option<bool>,
-        /// Forwarding threads, over which flows are spread; each has a queue of its own each way,
-        /// and all share the rate of `cake` by what each needs. Default 1, at most 64.
+        /// Number of forwarding threads, which divide the flows. Each has its own queue in each
+        /// direction, and all share the rate of `cake` by their needs. Default 1, at most 64.
         workers: Option<u32>,
-        /// Whether a thread never sleeps; costs a processor. Default false.
+        /// Whether a thread never sleeps; uses a whole processor. Default false.
         busy_poll: Option<bool>,
-        /// Seed of dice and of the hash of flows. Default random, so that nobody knows which flows
-        /// share a queue.
+        /// Seed of all random decisions and of the flow hash. Default random, so that nobody can
+        /// know which flows share a queue.
         seed: Option<u64>,
-        /// Captures what the hosts beyond both ports send and get to this pcapng file, which is
-        /// written anew: a path, seen from the file that says so. Default: none.
+        /// Captures what the hosts beyond both ports send and receive to this pcapng file, which is
+        /// overwritten: a path, relative to this file. Default: none.
         pcap: Option<String>,
         /// Bytes of each frame that `pcap` keeps, up to 256. Default 192.
         snap_len: Option<Bytes>,
-        /// Who is behind `left`: a tree of rates takes the queue's place in each direction, and a
-        /// circuit has a queue of its own there, `qdisc` (default `fq_codel`). Default: nobody is
-        /// told from others.
+        /// The subscribers behind `left`. A tree of rates replaces the queue in each direction, and
+        /// each circuit has its own queue in it, `qdisc` (default `fq_codel`). Default: all packets
+        /// share the pair's queue.
         subscribers: Option<SubscriberFiles>,
-        /// Hosts that are asked for the delay of the slow link too, where a rate has `autorate`: by
-        /// ping `"9.9.9.9"`, by ICMP timestamps `"timestamp 9.9.9.9"` or by UDP echo
-        /// `"udp 192.0.2.1:7"`. Default: the packets that pass tell it alone.
+        /// Hosts that also measure the delay of the slow link, where a rate has `autorate`: by ping
+        /// `"9.9.9.9"`, by ICMP timestamps `"timestamp 9.9.9.9"` or by UDP echo `"udp
+        /// 192.0.2.1:7"`. Default: only forwarded packets measure it.
         reflectors: Option<Vec<String>>,
         ..hop: HopTable,
     }
@@ -202,7 +201,7 @@ pub struct Around {
 /// A pair of interfaces. Where nothing is said, the bridge has its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BridgePair {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The clients' interface.
     pub left: String,

@@ -164,7 +164,7 @@ impl Subscribers {
 /// A site as a file says it; of rates the first is up, the second down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteView<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
     /// The site above; none: the link.
     pub parent: Option<&'a str>,
@@ -179,7 +179,7 @@ pub struct SiteView<'a> {
 /// A circuit as a file says it; of two values the first is up, the second down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CircuitView<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
     /// The site above; none: the link.
     pub parent: Option<&'a str>,

@@ -123,7 +123,7 @@ pub(crate) const STUDY: Table = Table {
         may(
             "description",
             Form::Text,
-            "A few sentences for people. Default: empty.",
+            "A longer description. Default: empty.",
         ),
         must("source", Form::Text, "Where the study was published."),
         may(

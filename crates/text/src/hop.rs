@@ -19,7 +19,7 @@ table! {
         /// Rate of the link. Required in a scenario, unless there is a `trace`; a bridge's default
         /// is `unlimited`.
         rate: Option<LinkSpeed>,
-        /// A mahimahi trace as the link's rate: a path, seen from the file that says so.
+        /// A mahimahi trace as the link's rate: a path, relative to this file.
         trace: Option<String>,
         /// Queue at the link's entrance, in tc's words. Default `pfifo limit 1000`.
         qdisc: Option<Queue>,
@@ -27,16 +27,16 @@ table! {
         delay: Option<Duration>,
         /// Extra delay of each packet, uniform from 0 to below this. Default 0.
         jitter: Option<Duration>,
-        /// Whether packets may overtake others, by jitter or a change; or in netem's words which
-        /// pass the `delay` by. Default false.
+        /// Whether packets may overtake others, by jitter or a change; or, in netem's words, which
+        /// packets skip the `delay`. Default false.
         reorder: Option<ReorderWords>,
         /// Packets that are lost behind the queue. Default: none.
         loss: Option<LossWords>,
         /// Packets that arrive twice: copies are made behind the queue. Default: none.
         duplicate: Option<ChanceWords>,
-        /// Has the `rate` follow a slower link behind this one, in a bridge's file one beyond its
-        /// right interface. Not in a dumbbell, which has nothing behind its links. Default: it
-        /// stays.
+        /// Lets the `rate` follow a slower link behind this one; in a bridge's file, a link beyond
+        /// its right interface. Not in a dumbbell, which has nothing behind its links. Default: the
+        /// rate is fixed.
         autorate: Option<AutorateTable>,
     }
 }
@@ -46,14 +46,16 @@ table! {
     /// TCP's timestamps tell it. The `rate` is where it begins, and where it goes back to without
     /// load.
     pub struct AutorateTable {
-        /// The rate is never below; above zero and not above the `rate`.
+        /// Lower bound of the rate; above zero and at most `rate`.
         min: Speed,
-        /// The rate is never above; not below the `rate`.
+        /// Upper bound of the rate; at least `rate`.
         max: Speed,
-        /// Delay above that without load which counts as a queue. Default 30 ms.
+        /// Additional delay, compared with the delay without load, that counts as a queue. Default
+        /// 30 ms.
         threshold: Option<Duration>,
-        /// The end beyond which the slow link is. Default `to`, for the second link of a `duplex`
-        /// the other end. Not in a bridge's file: there it is beyond the right interface.
+        /// The end of this link behind which the slow link is. Default `to`; for the second link of
+        /// a `duplex`, the other end. Not in a bridge's file: there the slow link is beyond the
+        /// right interface.
         beyond: Option<EndWord>,
     }
 }

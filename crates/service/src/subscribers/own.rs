@@ -17,9 +17,9 @@ table! {
     pub(crate) struct SubscribersTable {
         /// `1`: the version of this format.
         version: Version,
-        /// What several circuits go through: towers, cabinets, uplinks.
+        /// Shared parts of the network above circuits: towers, cabinets, uplinks.
         site: Option<Vec<SiteTable>>,
-        /// What subscribers pay for.
+        /// The subscribers' lines, each with its rates.
         circuit: Vec<CircuitTable>,
     }
 }
@@ -27,13 +27,13 @@ table! {
 table! {
     /// Something that several circuits go through.
     pub(crate) struct SiteTable {
-        /// What it is called.
+        /// Its name.
         name: Label,
         /// The site above. Default: the link.
         parent: Option<Label>,
-        /// What all below it send at most.
+        /// Upper limit for the sum of what all circuits below it send.
         up: Speed,
-        /// What all below it receive at most.
+        /// Upper limit for the sum of what all circuits below it receive.
         down: Speed,
     }
 }
@@ -41,20 +41,20 @@ table! {
 table! {
     /// A circuit: a queue of its own in each direction.
     pub(crate) struct CircuitTable {
-        /// What it is called.
+        /// Its name.
         name: Label,
-        /// Its addresses and prefixes; of several prefixes that have an address the longest counts.
+        /// Its addresses and prefixes; if several prefixes contain an address, the longest counts.
         addresses: Addresses,
         /// The site above. Default: the link.
         parent: Option<Label>,
-        /// What it sends at most.
+        /// Upper limit of its sending rate.
         up: Speed,
-        /// What it receives at most.
+        /// Upper limit of its receiving rate.
         down: Speed,
-        /// What it sends even when its site is full; in this proportion circuits share what is
-        /// left. Default: as `up`.
+        /// Guaranteed sending rate, also when its site is full; circuits share the rest in this
+        /// proportion. Default: `up`.
         up_min: Option<Speed>,
-        /// The same of what it receives. Default: as `down`.
+        /// Guaranteed receiving rate, in the same way. Default: `down`.
         down_min: Option<Speed>,
         /// Its queue, in tc's words. Default: the pair's.
         qdisc: Option<Queue>,

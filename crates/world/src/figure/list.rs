@@ -95,8 +95,8 @@ part! {
             "Bytes of the dequeued packets, link header included.",
             "";
         dropped_packets: u64, "dropped_packets", Packets, "Dropped",
-            "Packets that the queue dropped after the warm-up, for whatever reason. The reasons \
-             stand in the discipline's own statistics.",
+            "Packets that the queue dropped after the warm-up, for any reason. The discipline's \
+             own statistics list the reasons.",
             "";
         marked_packets: u64, "marked_packets", Packets, "Marked",
             "Packets whose ECN field the queue set to Congestion Experienced instead of dropping \
@@ -107,18 +107,18 @@ part! {
             "Dropped over offered packets. No value when nothing was offered.",
             "";
         utilisation: Option<f64>, "utilisation", Share, "Utilisation",
-            "Dequeued bits over the link's rate times the measured time: 1 is a full link. Of a \
-             link with a trace, bits of IP packets over what the trace's opportunities of 1500 \
-             bytes hold. No value for a link without a rate.",
+            "Dequeued bits over the link's rate times the measured time: 1 is a full link. For a \
+             link with a trace, bits of IP packets over the capacity of the trace's opportunities \
+             of 1500 bytes. No value for a link without a rate.",
             "RFC 5136";
         lost_packets: Option<f64>, "lost_packets" later, Packets, "Lost on the line",
             "Packets and copies that the line lost behind the queue (`loss`), after the warm-up. \
-             No value for lines that neither lose nor copy, and beside the kernel's own queues, \
-             where nobody counts them.",
+             No value for lines that neither lose nor copy, nor with the kernel's own queues, \
+             where they cannot be counted.",
             "";
         duplicated_packets: Option<f64>, "duplicated_packets" later, Packets, "Copied on the line",
-            "Copies that the line made behind the queue (`duplicate`), after the warm-up: packets \
-             dequeued and copied are those that arrive and those lost. No value where \
+            "Copies that the line made behind the queue (`duplicate`), after the warm-up. Packets \
+             dequeued plus copies are packets that arrive plus packets lost. No value where \
              `lost_packets` has none.",
             "";
         backlog_packets_mean: f64, "backlog_packets_mean", Packets, "Mean backlog",
@@ -129,42 +129,44 @@ part! {
              Dropped packets do not count.",
             "RFC 8289 section 2";
         mac_delay: Distribution, "mac_delay_ms" later, Ms, "MAC delay",
-            "Time between two packets that left the queue of a radio while others waited: \
-             contention, transmission and repetitions.",
+            "Time between two successive departures from a radio's queue while other packets \
+             waited: contention, transmission and repetitions.",
             "";
         nodal_delay: Distribution, "nodal_delay_ms" later, Ms, "Nodal delay",
-            "Time from a packet's coming to a radio's queue until it is acknowledged or given up.",
+            "Time from a packet's arrival at a radio's queue until it is acknowledged or given up.",
             "";
         nodal_miss_ratio: Option<f64>, "nodal_miss_ratio" later, Share, "Nodal delay missed",
-            "Packets whose nodal delay is above the node's deadline over those whose is known. No \
-             value without a deadline.",
+            "Packets with a nodal delay above the node's deadline, over all packets with a known \
+             nodal delay. No value without a deadline.",
             "";
         frames: Option<f64>, "frames" later, None, "Data frames",
             "Data frames that a radio sent, repetitions included.",
             "";
         repeated_frames: Option<f64>, "repeated_frames" later, None, "Repeated frames",
-            "Those of them that were repetitions.",
+            "Data frames that were repetitions.",
             "";
         collided_frames: Option<f64>, "collided_frames" later, None, "Collided frames",
-            "Data frames of a radio that were lost at their addressee because it heard another \
-             one.",
+            "Data frames of a radio that were lost at their receiver because it heard another \
+             frame.",
             "";
         retry_drops: Option<f64>, "retry_drops" later, Packets, "Given up",
             "Packets that a radio gave up after the last attempt.",
             "IEEE 802.11-2007 section 9.2.5.3";
         no_route_drops: Option<f64>, "no_route_drops" later, Packets, "Without a route",
-            "Packets lost at a radio because there is no route, or the link of theirs is broken.",
+            "Packets lost at a radio because there is no route, or the link of their route is \
+             broken.",
             "RFC 3561";
         routing_buffer_drops: Option<f64>, "routing_buffer_drops" later, Packets, "Routing buffer",
-            "Packets lost while they waited for a route or an address: too many, or too long.",
+            "Packets lost while they waited for a route or an address: too many packets, or too \
+             long a wait.",
             "";
         airtime: Option<f64>, "airtime" later, Share, "Airtime",
             "Share of the time in which the radio sends, ACKs included.",
             "";
         l_sojourn: Distribution, "l_sojourn_ms" rare, Ms, "Sojourn time (L)",
-            "Sojourn time of the packets of the L queue alone, where the queue is a pair \
-             (`dualpi2`, also below a shaper). All worlds have this and the other figures of the L \
-             and the C queue.",
+            "Sojourn time of the packets of the L queue alone, for a queue that is a pair \
+             (`dualpi2`, also below a shaper). All worlds have the figures of the L and the C \
+             queue.",
             DUAL;
         c_sojourn: Distribution, "c_sojourn_ms" rare, Ms, "Sojourn time (C)",
             "Sojourn time of the packets of the C queue alone, that of classic traffic.",
@@ -186,8 +188,8 @@ part! {
             "Packets that the C queue marked CE: of flows with classic ECN.",
             "RFC 3168 section 5";
         l_came_marked_packets: Option<f64>, "l_came_marked_packets" rare, Packets, "Came with CE",
-            "Packets that came with CE already: they go into the L queue, and their mark is not \
-             this queue's. Dropped ones count.",
+            "Packets that arrived with CE: they go into the L queue, and this queue did not mark \
+             them. Dropped ones count.",
             "RFC 9331 section 5.1";
         l_dropped_packets: Option<f64>, "l_dropped_packets" rare, Packets, "Dropped (L)",
             "Packets of the L queue that were dropped, also on arrival at the common limit.",
@@ -208,12 +210,12 @@ part! {
              link.",
             "";
         base_probability: Distribution, "base_probability" rare, Share, "Base probability",
-            "p': its square is the probability of a drop or mark in the C queue. Looked at four \
-             times in each interval of the series, whenever a packet leaves.",
+            "p', whose square is the probability of a drop or mark in the C queue. Sampled four \
+             times in each interval of the series, when a packet leaves.",
             DUAL;
         coupled_probability: Distribution, "coupled_probability" rare, Share, "Coupled probability",
-            "The coupling factor times the base probability, 1 at most: the probability of a mark \
-             in the L queue beside its own step or ramp.",
+            "The coupling factor times the base probability, at most 1: the probability of a mark \
+             in the L queue, in addition to its own step or ramp.",
             DUAL;
     } beside {
         /// The queue's own statistics at the end of the run, from its beginning.
@@ -228,12 +230,12 @@ part! {
     FlowResult {
         goodput: Rate, "goodput_bps", Bps, "Goodput",
             "Payload bits delivered to the receiving application per second, from the warm-up (or \
-             the flow's start, when later) to the end. Headers, retransmitted copies and lost \
-             packets do not count. For a ping it is that of the requests.",
+             the flow's start, if later) to the end. Headers, retransmitted copies and lost \
+             packets do not count. For a ping, the requests count.",
             "RFC 2647 section 3.17";
         sent_packets: u64, "sent_packets", Packets, "Sent",
-            "Data packets sent by the flow's first end, retransmissions included; pure ACKs are \
-             not.",
+            "Data packets sent by the flow's first end, with retransmissions and without pure \
+             ACKs.",
             "";
         retransmitted_packets: u64, "retransmitted_packets", Packets, "Retransmitted",
             "Data packets that were not the first copy.",
@@ -243,25 +245,25 @@ part! {
             "Retransmitted over sent packets. No value when nothing was sent.",
             "";
         rtt: Distribution, "rtt_ms", Ms, "Round-trip time",
-            "TCP: a sample for every acknowledgement that gives one, taken at the sender. Ping: \
+            "TCP: one sample for every acknowledgement that yields one, taken at the sender. Ping: \
              from a request to its echo.",
             "RFC 6298 section 3; RFC 7323 section 4";
         induced_rtt: Distribution, "induced_rtt_ms", Ms, "Induced RTT",
-            "Round-trip time less the flow's base RTT (that of the empty path): what queues and \
-             serialisation add. The figure that an AQM is judged by.",
+            "Round-trip time minus the flow's base RTT (that of the empty path): the delay that \
+             queues and serialization add. The main figure to judge an AQM by.",
             JIOT;
         loss_ratio: Option<f64>, "loss_ratio", Share, "Loss ratio",
-            "Datagrams lost over datagrams sent, both directions of an echo. UDP only; for TCP \
-             see the retransmit ratio. What is still queued or on the way when the run stops is \
-             not lost where `in_flight_ratio` counts it.",
+            "Datagrams lost over datagrams sent, in both directions of an echo. UDP only; for TCP \
+             see the retransmit ratio. Datagrams still queued or on the way when the run stops are \
+             not lost where `in_flight_ratio` counts them.",
             "RFC 7680 section 2";
         in_flight_ratio: Option<f64>, "in_flight_ratio" later, Share, "In flight at the end",
-            "Datagrams still queued or on the way when the run stopped, after the time that \
-             `drain` gave them, over those sent: neither lost nor delivered. UDP only. No value \
-             on real packets, where nobody can count them: there they are lost.",
+            "Datagrams still queued or on the way when the run stopped, after the time of `drain`, \
+             over those sent: neither lost nor delivered. UDP only. No value on real packets, \
+             where they cannot be counted and so count as lost.",
             "";
         delay: Distribution, "delay_ms", Ms, "One-way delay",
-            "From sending a datagram to its arrival, of those that arrived (UDP).",
+            "One-way delay of the datagrams that arrived (UDP).",
             "RFC 7679 section 3";
         late_ratio: Option<f64>, "late_ratio" later, Share, "Late",
             "Datagrams that arrived later than the flow's deadline over those that arrived. No \
@@ -271,11 +273,11 @@ part! {
             "Datagrams that arrived in time over those sent. No value without a deadline.",
             "";
         duplicates: Option<f64>, "duplicates" later, Packets, "Duplicates",
-            "Datagrams that came again. The receiver knows them by their numbers and counts them \
-             here only. No value where no link has `duplicate`; for TCP always 0.",
+            "Datagrams that arrived more than once. The receiver recognizes them by their numbers \
+             and counts them only here. No value where no link has `duplicate`; always 0 for TCP.",
             "RFC 5560";
         throughput: Distribution, "throughput_bps", Bps, "IP-layer throughput",
-            "Bytes of IP packets that came to the flow's receiver, retransmitted copies included, \
+            "Bytes of IP packets that arrived at the flow's receiver, with retransmitted copies, \
              in a window of 5 s that slides by 0.25 s. Empty when the measured time is shorter.",
             JIOT;
         blocked_messages: u64, "blocked_messages", Messages, "Blocked messages",
@@ -283,25 +285,25 @@ part! {
              full.",
             "";
         completed: Option<Span>, "completed_s", Seconds, "Completion time",
-            "From the flow's start to the delivery of the whole file. No value for flows without \
-             an end, or when it did not finish. Of a flow that begins repeatedly, that of the \
+            "Time from the flow's start to the delivery of the whole file. No value for flows \
+             without an end, or that did not finish. For a flow with `every`, the time of the \
              first.",
             "";
         started: u64, "started", Flows, "Started",
             "How often the flow began after the warm-up: more than once with `every`.",
             "";
         completion: Distribution, "completion_ms", Ms, "Completion times",
-            "From each beginning after the warm-up to the delivery of its whole file, of those \
+            "Time from each start after the warm-up to the delivery of the whole file, for those \
              that finished before the end; their number is the count.",
             "";
         spp_rtt: Distribution, "spp_rtt_ms" later, Ms, "Packet-pair RTT",
             "Round-trip time from packets seen at both ends of the path, whatever they carry: \
-             synthetic pairs of one packet there and one back. What a host waits before it \
-             answers does not count. Of a call the other direction's packets come back. Empty \
-             unless the scenario says `spp = true`.",
+             synthetic pairs of one packet in each direction. The time until a host answers does \
+             not count. For a call, the other direction's packets are the answers. Empty unless \
+             the scenario has `spp = true`.",
             "Zander and Armitage, CAIA Technical Report 060707A";
         spp_induced_rtt: Distribution, "spp_induced_rtt_ms" later, Ms, "Induced packet-pair RTT",
-            "The packet-pair RTT less the flow's base RTT.",
+            "The packet-pair RTT minus the flow's base RTT.",
             JIOT;
         window_limited: Option<f64>, "window_limited" later, Share, "Limited by its window",
             "Share of the time that the sender's connections were open, after the warm-up, in \
@@ -310,34 +312,34 @@ part! {
             CHRONO;
         send_buffer_limited: Option<f64>, "send_buffer_limited" later, Share,
             "Limited by its send buffer",
-            "Share of that time in which all that the send buffer holds was in flight, and the \
-             application waited for room in it: the flow would send more with a larger one. Of \
-             Linux `tcpi_sndbuf_limited`.",
+            "Share of that time in which the whole send buffer was in flight and the application \
+             waited to write: the flow would send more with a larger buffer. Linux calls it \
+             `tcpi_sndbuf_limited`.",
             CHRONO;
         receive_window_limited: Option<f64>, "receive_window_limited" later, Share,
             "Limited by the receive window",
-            "Share of that time in which the next segment did not fit into the window that the \
-             receiver offers, though the congestion window would have let it go. Of Linux \
-             `tcpi_rwnd_limited`.",
+            "Share of that time in which the next segment did not fit into the receiver's window, \
+             though the congestion window allowed it. Linux calls it `tcpi_rwnd_limited`.",
             CHRONO;
         application_limited: Option<f64>, "application_limited" later, Share,
             "Limited by its application",
-            "Share of that time in which the application had nothing more to send. Live runs find \
-             it at the times of their samples: nothing unsent, and less in flight than the \
-             congestion window allows; and whenever Linux says that the connection is not busy.",
+            "Share of that time in which the application had nothing more to send. Live runs \
+             detect it at their sampling times, when nothing is unsent and less is in flight than \
+             the congestion window allows, and whenever Linux reports that the connection is not \
+             busy.",
             CHRONO;
         pacing_limited: Option<f64>, "pacing_limited" later, Share, "Limited by pacing",
-            "Share of that time in which the next segment waited for the time that pacing gave it. \
-             Live runs find it at the times of their samples, of senders that pace.",
+            "Share of that time in which pacing held back the next segment. Live runs detect it at \
+             their sampling times, for senders that pace.",
             CHRONO;
         ce_ratio: Option<f64>, "ce_ratio" rare, Share, "CE ratio",
-            "Packets that came to the flow's receiver with CE over those that came ECN-capable \
-             (ECT or CE), whichever queue marked them. Of simulated flows with ECN.",
+            "Packets that arrived at the flow's receiver with CE over those that arrived \
+             ECN-capable (ECT or CE), whichever queue marked them. Only for simulated flows with \
+             ECN.",
             "RFC 3168 section 5";
         alpha: Distribution, "alpha" rare, Share, "Alpha",
-            "The share of marked segments that the sender reckons with: DCTCP's and Prague's \
-             moving average, looked at four times in each interval of the series. Of simulated \
-             flows.",
+            "The sender's moving average of the share of marked segments (DCTCP, Prague), sampled \
+             four times in each interval of the series. Only for simulated flows.",
             "RFC 8257 section 3.3";
     } beside {
         /// `bulk`, `ping` and so on.
@@ -360,7 +362,7 @@ part! {
              several bottlenecks. No value where no two flows share one.",
             "Jain, Chiu, Hawe 1984 (DEC-TR-301)";
         goodput_bps: f64, "goodput_bps" = "goodput", Bps, "Sum of goodputs",
-            "Over all flows, both directions.",
+            "Sum over all flows, both directions.",
             "";
     } beside {}
 }
@@ -415,8 +417,8 @@ pub(super) const SERIES: &[Figure] = series! {
         "Bits given to the link in each interval, per second, link header included.",
         "";
     Link "utilisation", Share, "Utilisation",
-        "Bits given to the link in each interval over those that it could have sent: of links with \
-         a trace or with changes of their rate. A gap where it could send none.",
+        "Bits given to the link in each interval over those that it could have sent, for links \
+         with a trace or with a changing rate. A gap where it could send none.",
         "RFC 5136";
     Link "backlog", Packets, "Backlog",
         "Packets held, averaged over the events of each interval.",
@@ -428,19 +430,19 @@ pub(super) const SERIES: &[Figure] = series! {
         "Mean sojourn time of the packets that left in each interval.",
         "RFC 8289 section 2";
     Link "target", Ms, "Target",
-        "Delay target that AQM Steering has given to the AQM, at the end of each interval.",
+        "Delay target that AQM Steering has set, at the end of each interval.",
         STEERING;
     Link "swing", Ms, "Swing",
-        "How deep the delay swings below the target after a drop: Steering's average.",
+        "Steering's average of how far the delay falls below the target after a drop.",
         STEERING;
     Link "deviation", Ms, "Deviation of the swing",
-        "Root of the variance of that depth.",
+        "Standard deviation of how far the delay falls below the target after a drop.",
         STEERING;
     Link "link_rate", Bps, "Link rate",
         "Rate of the link as Steering knows it.",
         "";
     Link "avg_rate", Bps, "Long-term rate",
-        "Steering's smoothed rate of what is sent; a gap before the first drop.",
+        "Steering's smoothed sending rate; a gap before the first drop.",
         "TDRM-UTEMA-CPA: Menth and Hauser 2017";
     Link "virtual_rate", Bps, "Virtual rate",
         "Rate of Steering's virtual queue; a gap while the AQM sees the real one.",
@@ -455,16 +457,16 @@ pub(super) const SERIES: &[Figure] = series! {
          highest.",
         "";
     Link "unmet", None, "Unmet policy",
-        "What of Steering's policy is not met: 0 nothing, 1 utilisation, 2 delay, 3 ceiling.",
+        "Part of Steering's policy that is not met: 0 none, 1 utilization, 2 delay, 3 ceiling.",
         "";
     Link "pause", Ms, "Pause",
         "GSP's interval: the pause that a drop would start.",
         "arXiv 1602.05333";
     Link "limit", Packets, "Limit",
-        "ADTH's limit: most packets that the queue may hold.",
+        "ADTH's limit: the largest number of packets in the queue.",
         "";
     Link "factor", None, "Queue length factor",
-        "What ADTH multiplies its estimate of the limit with.",
+        "Factor by which ADTH multiplies its estimate of the limit.",
         "";
     Link "nodal_delay", Ms, "Nodal delay",
         "Mean time in the queue and on the medium, as ADTH found it in its last interval.",
@@ -482,32 +484,33 @@ pub(super) const SERIES: &[Figure] = series! {
         "How long the first packet of DualPI2's C queue has waited.",
         "RFC 9332";
     Flow "delay", Ms, "One-way delay",
-        "Mean of the datagrams that arrive in each interval, of flows with a deadline.",
+        "Mean one-way delay of the datagrams that arrive in each interval, for flows with a \
+         deadline.",
         "RFC 7679 section 3";
     Flow "goodput", Bps, "Goodput",
         "Payload bits delivered in order in each interval, per second. After a repaired loss all \
-         that had waited for it counts at once, so that an interval may have more than the line \
-         carries.",
+         data that had waited for it count at once, so an interval may exceed the line's rate.",
         "RFC 2647 section 3.17";
     Flow "throughput", Bps, "IP throughput",
-        "Bits of IP packets that came to the flow's receiver in each interval, per second, \
-         headers, retransmissions and copies included: what its path carried.",
+        "Bits of IP packets that arrived at the flow's receiver in each interval, per second, with \
+         headers, retransmissions and copies: what its path carried.",
         "RFC 5136";
     Flow "rtt", Ms, "Round-trip time",
         "Mean of the samples of each interval; a gap where there was none.",
         "RFC 6298 section 3";
     Flow "cwnd", Segments, "Congestion window",
-        "Mean of each interval, in segments (TCP), looked at at fixed times while the connection \
-         is open; a gap while it is not.",
+        "Mean of each interval, in segments (TCP), sampled at fixed times while the connection is \
+         open; a gap otherwise.",
         "RFC 5681 section 2";
     Flow "ssthresh", Segments, "Slow-start threshold",
         "Mean of each interval, in segments (TCP); a gap while it is unset.",
         "RFC 5681 section 2";
     Flow "pacing_rate", Bps, "Pacing rate",
         "Rate at which the sender spaces its segments, mean of each interval (TCP); a gap for \
-         senders that do not.",
+         senders that do not pace.",
         "";
     Flow "alpha", Share, "Alpha",
-        "The share of marked segments that DCTCP or Prague reckons with, mean of each interval.",
+        "DCTCP's or Prague's moving average of the share of marked segments, mean of each \
+         interval.",
         "RFC 8257 section 3.3";
 };
