@@ -118,8 +118,8 @@ impl fmt::Display for Version {
 /// No version has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a known kernel version; available: {}",
-    Version::ALL.map(Version::name).join(", ")
+    "`{0}` is not a known kernel version; available: {known}",
+    known = Version::ALL.map(Version::name).join(", ")
 )]
 pub struct NoSuchVersion(pub String);
 
@@ -165,8 +165,8 @@ impl fmt::Display for Tick {
 /// No kernel ticks this often.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a tick of these kernels; available: {}",
-    Tick::ALL.map(|tick| tick.to_string()).join(", ")
+    "`{0}` is not a tick of these kernels; available: {known}",
+    known = Tick::ALL.map(|tick| tick.to_string()).join(", ")
 )]
 pub struct NoSuchTick(pub String);
 
