@@ -156,7 +156,7 @@ mod tests {
                 "{path:?}: {message}"
             );
             assert!(message.contains("`?!`"), "{path:?}: {message}");
-            for foreign in ["invalid", "digit", "syntax", "non-zero"] {
+            for foreign in ["invalid digit", "invalid value", "syntax", "non-zero"] {
                 assert!(!message.contains(foreign), "{path:?}: {message}");
             }
         }

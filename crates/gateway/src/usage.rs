@@ -102,8 +102,7 @@ fn strings(value: &ContextValue) -> Vec<&str> {
 }
 
 /// An argument's name without what stands for its value: `--seed` of `--seed <N>`.
-fn bare(argument: impl AsRef<str>) -> String {
-    let argument = argument.as_ref();
+fn bare(argument: &str) -> String {
     let option = argument.starts_with('-');
     let end = argument.find(|char| option && " =[".contains(char));
     let name = &argument[..end.unwrap_or(argument.len())];
