@@ -265,8 +265,8 @@ fn the_threshold_is_half_of_the_segments() {
     }
     let too_marked = |marked, delivered| {
         let flight = Flight {
-            marked,
             delivered,
+            marked,
             ..Flight::default()
         };
         flight.too_marked()
