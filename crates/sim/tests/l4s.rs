@@ -200,7 +200,7 @@ fn the_target_of_the_pair_is_steered() {
     let [before, after] = [still, up].map(|link| link.c_sojourn.mean);
     assert!(after < 0.8 * before, "{after} of {before} ms");
     let sum = up.l_dequeued_packets.unwrap() + up.c_dequeued_packets.unwrap();
-    assert_eq!(sum, up.dequeued_packets as f64);
+    assert_eq!(sum as u64, up.dequeued_packets);
     assert!(
         up.c_dequeued_packets.unwrap() > 0.1 * sum,
         "classic protection"
