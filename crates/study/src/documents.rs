@@ -154,19 +154,119 @@ fn reasons(study: &Study) -> String {
     reasons.into_iter().map(line).collect()
 }
 
+const NAMES: [&str; 6] = [
+    "adth",
+    "cake",
+    "codel-red",
+    "home-broadband",
+    "l4s",
+    "steering",
+];
+
 #[test]
 fn the_pages_of_studies_are_current() {
-    for name in [
-        "adth",
-        "cake",
-        "codel-red",
-        "home-broadband",
-        "l4s",
-        "steering",
-    ] {
+    for name in NAMES {
         let study = load(name);
         let page = format!("docs/studies/{name}.md");
         generated::part(&page, "claims", &claims(&study));
         generated::part(&page, "deviations", &reasons(&study));
     }
+}
+
+/// How many runs `sojourn reproduce NAME` has in the simulator, and how many seconds they simulate.
+fn effort(name: &str, seeds: Option<u64>, ids: &[String], quick: bool) -> (usize, u64) {
+    let options = Options {
+        seeds: seeds.or(quick.then_some(1)),
+        ..Options::default()
+    };
+    let worlds = [0, 1].map(|index: usize| WORLDS[index].0.clone());
+    let study = Study::load(name, &options, &worlds);
+    let study = study.unwrap_or_else(|problems| panic!("{problems}"));
+    let choice = study.choose(ids, quick).expect("the page names claims");
+    let cells = study.runs(&choice, &worlds[0]).cells;
+    let simulated = cells
+        .iter()
+        .map(|cell| cell.duration.as_nanos() / 1_000_000_000);
+    (cells.len(), simulated.sum())
+}
+
+/// The page of a study, each white space one blank.
+fn page(name: &str) -> String {
+    let file = sojourn_tidy::root().join(format!("docs/studies/{name}.md"));
+    let text = std::fs::read_to_string(file).expect("each study has a page");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A number as the pages write it: `7200`, `40 140`.
+fn grouped(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        _ => format!("{} {:03}", number / 1000, number % 1000),
+    }
+}
+
+#[test]
+fn pages_say_how_many_runs_their_study_has() {
+    // Nobody runs the whole of Steering at once: its page has a table.
+    for name in NAMES.into_iter().filter(|name| *name != "steering") {
+        let (text, of) = (page(name), |quick| effort(name, None, &[], quick).0);
+        for said in [
+            format!("The whole study ({} runs)", of(false)),
+            format!("`--quick` (one seed, {} runs)", of(true)),
+        ] {
+            assert!(text.contains(&said), "docs/studies/{name}.md lacks: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_page_of_steering_says_how_many_runs_its_claims_take() {
+    let text = page("steering");
+    let mut seen = 0;
+    for row in text.split("| ").filter(|cell| cell.contains("`--claims ")) {
+        let (_, ids) = row.split_once("`--claims ").expect("filtered");
+        let (ids, _) = ids.split_once('`').expect("code ends");
+        let ids: Vec<String> = ids.split(',').map(str::to_owned).collect();
+        let said = ["one seed", "three seeds", "ten seeds"].map(|seeds| {
+            let number = match seeds {
+                "one seed" => 1,
+                "three seeds" => 3,
+                _ => 10,
+            };
+            let (runs, simulated) = effort("steering", Some(number), &ids, false);
+            format!("| {row}| {seeds}: {runs} runs, {} s |", grouped(simulated))
+        });
+        let right = said.iter().any(|said| text.contains(said));
+        assert!(right, "one of these would be right:\n{}", said.join("\n"));
+        seen += 1;
+    }
+    assert_eq!(seen, 4, "rows with claims");
+}
+
+/// What a check allows. "About" is 15 % each way, also where the bound is a reference's.
+fn tolerance(text: &str) -> Option<f64> {
+    let (_, said) = text.rsplit_once(" within ")?;
+    let number = said.strip_suffix('%').expect("tolerances are in per cent");
+    Some(number.parse().expect("a number"))
+}
+
+#[test]
+fn no_tolerance_of_a_paper_s_claims_is_wider_than_about() {
+    // Two counts of few flows, whose errors are computed beside claim C1.
+    let counted = [
+        "shared_plain[n=64] ~ 3.015% within 30%",
+        "shared_ways[n=512] ~ 0.8175% within 20%",
+    ];
+    let mut seen = 0;
+    for name in NAMES.into_iter().filter(|name| *name != "l4s") {
+        for check in load(name).claims.iter().flat_map(|claim| &claim.checks) {
+            let bounds = check.marks.iter().filter_map(|mark| mark.bound.as_deref());
+            for text in std::iter::once(check.text.as_str()).chain(bounds) {
+                let wide = tolerance(text).is_some_and(|percent| percent > 15.0);
+                seen += usize::from(tolerance(text).is_some());
+                assert!(!wide || counted.contains(&text), "{name}: {text}");
+            }
+        }
+    }
+    assert!(seen > 80, "only {seen} tolerances were found");
 }
