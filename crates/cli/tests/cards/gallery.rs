@@ -411,8 +411,9 @@ fn shown(Mean { value, ci95, runs }: Mean) -> String {
     let mut text = sojourn_report::significant(value, 3);
     let decimals = |text: &str| text.split_once('.').map_or(0, |(_, after)| after.len());
     let places = decimals(&text);
+    let last = (0..places).fold(1.0, |last, _| last / 10.0);
     // No finer than the mean: two digits of a tiny interval would say nothing.
-    if let Some(ci95) = ci95.filter(|ci95| 2.0 * ci95 * 10f64.powf(places as f64) >= 1.0) {
+    if let Some(ci95) = ci95.filter(|ci95| 2.0 * ci95 >= last) {
         let two = sojourn_report::significant(ci95, 2);
         if decimals(&two) > places {
             let _ = write!(text, " ± {ci95:.places$}");
