@@ -83,6 +83,7 @@ lint:
 	@scripts/setup demo
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy -p sojourn-cli --features quinn --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
 		scripts/demo scripts/site scripts/tests scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
