@@ -1,6 +1,9 @@
 //! Flows whose scenario names a stack: they run as flows of ours do, with their figures, packets
 //! and times.
 
+mod common;
+
+use common::CUBIC;
 use sojourn_net::WithStacks;
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::Sim;
@@ -13,20 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A line of 20 Mbit/s and 40 ms under `fq_codel`, with these flows.
 fn cell(flows: &str) -> Cell {
-    let text = format!(
-        r#"
-        format = "sojourn-scenario/1"
-        name = "test"
-        duration = "8s"
-        warmup = "2s"
-        [dumbbell]
-        rtt = "40ms"
-        qdisc = "fq_codel"
-        up = {{ rate = "20mbit" }}
-        down = {{ rate = "20mbit" }}
-        {flows}
-        "#
-    );
+    let text = common::scenario("fq_codel", flows);
     let read = Scenario::parse("test.toml", &text, Path::new("."), &Options::default());
     read.expect("our own scenario").cells.remove(0)
 }
@@ -37,13 +27,6 @@ const QUIC: &str = r#"
     direction = "up"
     app = "bulk"
     stack = "quinn"
-"#;
-
-const CUBIC: &str = r#"
-    [[flow]]
-    name = "cubic"
-    direction = "up"
-    app = "bulk"
 "#;
 
 fn run(flows: &str) -> RunResult {

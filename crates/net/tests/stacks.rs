@@ -1,9 +1,11 @@
 //! Stacks of others over a simulated network: what they send arrives, runs repeat whatever keys
 //! they draw, and a run that fails leaves what shows why.
 
+mod common;
 #[path = "../stacks/smoltcp.rs"]
 mod smoltcp;
 
+use common::CUBIC;
 use smoltcp::Smoltcp;
 use sojourn_net::quinn::Quic;
 use sojourn_net::{Arrival, Datagram, Net, NetError, RunResult, Span, Stack, Time};
@@ -12,31 +14,14 @@ use std::{env, fs, process};
 
 /// A line of 20 Mbit/s and 40 ms with this queue, a flow from outside, and what else there is.
 fn scenario(queue: &str, more: &str) -> String {
-    format!(
-        r#"
-        format = "sojourn-scenario/1"
-        name = "test"
-        duration = "8s"
-        warmup = "2s"
-        [dumbbell]
-        rtt = "40ms"
-        qdisc = "{queue}"
-        up = {{ rate = "20mbit" }}
-        down = {{ rate = "20mbit" }}
-        [[flow]]
-        name = "outside"
-        direction = "up"
-        app = "outside"
-        {more}
-        "#
-    )
+    common::scenario(queue, &format!("{OUTSIDE}{more}"))
 }
 
-const CUBIC: &str = r#"
+const OUTSIDE: &str = r#"
     [[flow]]
-    name = "cubic"
+    name = "outside"
     direction = "up"
-    app = "bulk"
+    app = "outside"
 "#;
 
 /// A run of QUIC, and what the server got of the stream.
