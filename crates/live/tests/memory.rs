@@ -143,8 +143,8 @@ fn behind_the_queue_little_waits_for_a_slow_interface() {
         let full = once(remote, |stats| stats.input.received >= FRAMES);
         assert!(full.backlog.packets > 1500, "{full:?}");
         assert!(full.queue.dropped.packets > 2000, "{full:?}");
-        // 1 MiB in frames of 2.3 KiB, or the 512 that come at one look with those that the queue
-        // had from the last one.
-        assert!((1..=600).contains(&full.under_way), "{full:?}");
+        // 1 MiB in frames of 2.3 KiB, or the 512 that come at one look; and as many that arrived
+        // during the look before, later than its time, and so were on their way.
+        assert!((1..=1024).contains(&full.under_way), "{full:?}");
     });
 }

@@ -115,10 +115,11 @@ impl<P: FramePort> Engine<P> {
             let joins = self.saves_wakeups && self.ports[side.other()].joins();
             wait.more |= more;
             loop {
-                // With more to come, the queue's clock must not run past what is still unread.
-                if !more {
-                    lane.serve(now, pool, observer);
-                }
+                // With more to come, the queue's clock must not run past what is still unread. What
+                // an interface held back that takes frames again leaves in pieces then, too: at the
+                // next arrival it would leave all at once.
+                let until = if more { lane.queue_time() } else { now };
+                lane.serve(until, pool, observer);
                 lane.release(now, now, joins, pool, observer);
                 self.ports[side.other()].send(pool, &mut lane.ready)?;
                 if !lane.offered() {

@@ -407,6 +407,11 @@ impl Lane {
         Some(start + self.shortest_delay)
     }
 
+    /// The queue's clock: time of the last enqueue or dequeue.
+    pub(crate) fn queue_time(&self) -> Time {
+        self.queue_time
+    }
+
     /// Whether a frame is held that is in a hurry: then all leave at their own times.
     pub(crate) fn hurries(&self) -> bool {
         self.hurried > 0 || self.stage.hurries()

@@ -279,6 +279,35 @@ fn a_slow_interface_fills_the_queue() {
     );
 }
 
+/// However an interface stops and goes on, no more waits behind the queue than 1 MiB or what came
+/// at one look: what it held back leaves in pieces, also while more arrives than one look takes in.
+#[test]
+fn an_interface_that_goes_on_gets_what_waited_in_pieces() {
+    let mut config = config();
+    config.up.qdisc = Spec::pfifo(10_000);
+    let pools = [Pool::new(20_000), Pool::new(64)];
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    let ports = [Memory::default(), Memory::default()];
+    let mut engine = Engine::new(&config, pools, ports, lanes);
+    let mut number = 0_u64;
+    for turn in 0..2000 {
+        let now = at(1000 + turn);
+        for _ in 0..turn * 7919 % 1201 {
+            let bytes = number.to_be_bytes().repeat(8);
+            engine.ports[0]
+                .inbox
+                .push_back((now, bytes, VnetHeader::default()));
+            number += 1;
+        }
+        engine.ports[1].room = [0, 100, 700, usize::MAX][turn as usize * 31 % 7 % 4];
+        step(&mut engine, now);
+        let ready = engine.lanes[0].under_way();
+        assert!(ready <= BATCH * BATCHES, "{ready} at {turn}");
+    }
+    let sent = &engine.ports[1].sent;
+    assert!(sent.is_sorted(), "frames overtook each other");
+}
+
 /// What was held and what waits is dropped, and each frame is counted as what it is.
 #[test]
 fn what_is_too_old_is_dropped_and_counted() {
