@@ -160,6 +160,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::forwarding::{Frame, FramePort, Pool};
+    use crate::links::Links;
     use crate::packet_socket::PacketSocket;
     use crate::sys::new_network_namespace;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -277,6 +278,14 @@ mod tests {
             ] {
                 let ran = Command::new("ip").args(words.split(' ')).status();
                 assert!(ran.expect("iproute2 is there").success(), "ip {words}");
+            }
+            // What a cable is given before the kernel's worker has seen its carrier is lost.
+            let mut links = Links::open().expect("netlink is there");
+            for name in ["a0", "a1"] {
+                let index = Interface::index_of(name).expect("it is there");
+                while !links.link(index).expect("it is there").is_operational() {
+                    thread::yield_now();
+                }
             }
             let clock = Clock::start();
             let mut pool = Pool::new(10_000);

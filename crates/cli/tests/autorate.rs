@@ -35,6 +35,8 @@ impl Bed {
         far.ip("link set m0 up
              address add 10.9.1.2/24 dev m0
              route add default via 10.9.1.1");
+        link.server.sends(&["m1"]);
+        far.sends(&["m0"]);
         link.client.ip("route add 10.9.1.0/24 via 10.9.0.2");
         link.server.run(|| {
             fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("the modem routes");

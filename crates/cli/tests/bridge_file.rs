@@ -79,6 +79,8 @@ fn several_pairs_are_one_process() {
         other.server.path()
     ));
     other.server.ip("link set b0 up");
+    other.middle.sends(&["b2"]);
+    other.server.sends(&["b0"]);
     let said = told(dir, "reload");
     assert!(said.starts_with("pair dsl starts: a2 <-> b2"), "{said}");
     passes(&link, "the pair that stayed");

@@ -157,6 +157,8 @@ fn again(link: &Link) {
         link.server.path()
     ));
     link.server.ip("link set b0 up");
+    link.middle.sends(&["b1"]);
+    link.server.sends(&["b0"]);
 }
 
 #[test]

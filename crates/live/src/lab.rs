@@ -302,10 +302,12 @@ fn index(device: &str) -> io::Result<u32> {
 /// The kernel reports a new cable's carrier a moment after both ends are up; until then what is
 /// sent is lost.
 fn wait_until_operational(netlink: &mut Netlink, device: u32) -> io::Result<()> {
-    let patience = Instant::now() + Duration::from_secs(5);
+    let patience = Instant::now() + Duration::from_secs(60);
     while !netlink.is_operational(device)? {
         if Instant::now() > patience {
-            return Err(io::Error::other("a veth pair did not come up within 5 s"));
+            return Err(io::Error::other(
+                "a veth pair did not come up within a minute",
+            ));
         }
         thread::sleep(Duration::from_millis(1));
     }

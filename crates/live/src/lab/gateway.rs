@@ -60,6 +60,8 @@ pub(super) fn set_up(bridge: &Namespace, hosts: u32) -> io::Result<()> {
             }
         }
         translate()?;
-        wait_until_operational(&mut netlink, index(Lab::INWARD)?)
+        [Lab::INWARD, TAKEN]
+            .into_iter()
+            .try_for_each(|device| wait_until_operational(&mut netlink, index(device)?))
     })
 }

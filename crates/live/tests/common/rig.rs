@@ -199,6 +199,19 @@ impl Net {
             }
         });
     }
+
+    /// Waits until these devices, which are up at both ends, send: until the kernel's worker has
+    /// seen the carrier of a new cable, what they are given is lost.
+    pub fn sends(&self, devices: &[&str]) {
+        for device in devices {
+            let show = ["-o", "link", "show", "dev", device];
+            wait_for(&format!("{device} is operational"), || {
+                let output = self.run(|| Command::new("ip").args(show).output());
+                let output = output.expect("these tests need iproute2");
+                String::from_utf8_lossy(&output.stdout).contains(" state UP ")
+            });
+        }
+    }
 }
 
 /// Three namespaces in a row.
@@ -226,6 +239,9 @@ impl Link {
         ));
         client.ip("link set a0 up\n address add 10.9.0.1/24 dev a0");
         server.ip("link set b0 up\n address add 10.9.0.2/24 dev b0");
+        client.sends(&["a0"]);
+        middle.sends(&["a1", "b1"]);
+        server.sends(&["b0"]);
         Self {
             client,
             middle,
@@ -246,6 +262,8 @@ impl Link {
                  link set {device} up"
             ));
             net.ip(&format!("link set {end} up"));
+            net.sends(&[end]);
+            middle.sends(&[device]);
         }
         Self {
             client,
