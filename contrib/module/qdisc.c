@@ -7,7 +7,7 @@
  * and netlink.
  *
  * All memory of a qdisc is one piece, taken when it is made, from which the library allocates. The
- * library runs for one qdisc at a time on a processor: sojourn_enter() says for which. Making one
+ * library runs for one qdisc at a time on a processor: sojourn_on() says for which. Making one
  * may sleep and is done outside of any lock; then sojourn_begin() says it for the task.
  */
 #include <linux/init.h>
@@ -42,33 +42,39 @@ MODULE_PARM_DESC(memory, "memory of a qdisc at least, in MiB, from 1 to 64");
 
 struct sojourn_sched {
 	struct sojourn_memory	*memory;
+	struct Qdisc		*sch;
+	/* Of the call of the library that is under way: where drops go, and which packet is offered,
+	 * until it is dropped. */
+	struct sk_buff		**to_free;
+	struct sk_buff		*offered;
+	/* Drops of others than that one. */
+	unsigned int		packets;
+	unsigned int		bytes;
+	/* When packets may leave. */
+	u64			next;
 	struct qdisc_watchdog	watchdog;
 };
 
-/* What a call of the library drops. */
-struct sojourn_call {
-	struct Qdisc	*sch;
-	struct sk_buff	**to_free;
-	struct sk_buff	*offered;
-	bool		refused;
-	/* Others than the one that is offered. */
-	unsigned int	packets;
-	unsigned int	bytes;
-};
-
-static DEFINE_PER_CPU(struct sojourn_memory *, sojourn_on_cpu);
+static DEFINE_PER_CPU(struct sojourn_sched *, sojourn_on_cpu);
 static DEFINE_MUTEX(sojourn_mutex);
 static struct sojourn_memory *sojourn_in_task;
 
-static void sojourn_enter(struct sojourn_memory *memory)
+/* Says for which qdisc the library runs, where softirqs are off: so all of the kernel calls the two
+ * functions for packets, under the lock of the root. */
+static __always_inline void sojourn_on(struct sojourn_sched *q)
+{
+	lockdep_assert_in_softirq();
+	this_cpu_write(sojourn_on_cpu, q);
+}
+
+static void sojourn_enter(struct sojourn_sched *q)
 {
 	local_bh_disable();
-	this_cpu_write(sojourn_on_cpu, memory);
+	sojourn_on(q);
 }
 
 static void sojourn_leave(void)
 {
-	this_cpu_write(sojourn_on_cpu, NULL);
 	local_bh_enable();
 }
 
@@ -86,14 +92,12 @@ static void sojourn_finish(void)
 
 struct sojourn_memory *sojourn_kernel_arena(void)
 {
-	struct sojourn_memory *memory = this_cpu_read(sojourn_on_cpu);
-
-	return memory ? memory : sojourn_in_task;
+	return in_softirq() ? this_cpu_read(sojourn_on_cpu)->memory : sojourn_in_task;
 }
 
 void *sojourn_kernel_alloc(size_t size)
 {
-	if (this_cpu_read(sojourn_on_cpu))
+	if (in_softirq())
 		return kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
 	/* The library cannot go on without, and the task that makes a qdisc can wait. */
 	return kvmalloc(size, GFP_KERNEL | __GFP_NOFAIL);
@@ -104,12 +108,16 @@ void sojourn_kernel_free(void *at)
 	kvfree(at);
 }
 
-size_t sojourn_kernel_front(size_t at, u8 *room, size_t len)
+const u8 *sojourn_kernel_front(size_t at, u8 *room, size_t *len)
 {
 	struct sk_buff *skb = (struct sk_buff *)at;
 
-	len = min_t(size_t, len, skb->len);
-	return skb_copy_bits(skb, 0, room, len) ? 0 : len;
+	*len = min_t(size_t, *len, skb->len);
+	if (likely(skb_headlen(skb) >= *len))
+		return skb->data;
+	if (skb_copy_bits(skb, 0, room, *len))
+		*len = 0;
+	return room;
 }
 
 bool sojourn_kernel_set_ce(size_t skb)
@@ -134,27 +142,40 @@ void sojourn_kernel_clear_dscp(size_t at)
 	}
 }
 
+u32 sojourn_kernel_mark(size_t skb)
+{
+	return ((struct sk_buff *)skb)->mark;
+}
+
+u16 sojourn_kernel_class(size_t skb)
+{
+	u32 priority = ((struct sk_buff *)skb)->priority;
+	struct Qdisc *sch = this_cpu_read(sojourn_on_cpu)->sch;
+
+	return TC_H_MAJ(priority) == sch->handle ? TC_H_MIN(priority) : 0;
+}
+
 void sojourn_kernel_free_skb(size_t skb)
 {
 	kfree_skb((struct sk_buff *)skb);
 }
 
-void sojourn_kernel_dropped(void *ctx, size_t at, u32 reason)
+void sojourn_kernel_dropped(void *call, size_t at, u32 reason)
 {
 	struct sk_buff *skb = (struct sk_buff *)at;
-	struct sojourn_call *call = ctx;
-	struct Qdisc *sch = call->sch;
+	struct sojourn_sched *q = call;
+	struct Qdisc *sch = q->sch;
 
 	sch->q.qlen--;
 	sch->qstats.backlog -= qdisc_pkt_len(skb);
 	qdisc_qstats_drop(sch);
-	if (skb == call->offered) {
-		call->refused = true;
+	if (skb == q->offered) {
+		q->offered = NULL;
 	} else {
-		call->packets++;
-		call->bytes += qdisc_pkt_len(skb);
+		q->packets++;
+		q->bytes += qdisc_pkt_len(skb);
 	}
-	__qdisc_drop(skb, call->to_free);
+	__qdisc_drop(skb, q->to_free);
 }
 
 /* A broken invariant of the library: there is no way on. */
@@ -165,124 +186,127 @@ void sojourn_kernel_panic(const char *text, size_t len)
 }
 
 /* Offers a packet whose first bytes are known; returns whether it was taken. */
-static bool sojourn_offer_front(struct Qdisc *sch, const struct sojourn_offer *offer,
-				struct sojourn_call *call)
+static __always_inline bool sojourn_offer_front(struct Qdisc *sch, struct sk_buff *skb,
+						const u8 *front, unsigned int front_len)
 {
-	struct sk_buff *skb = (struct sk_buff *)offer->skb;
 	struct sojourn_sched *q = qdisc_priv(sch);
+	unsigned int len = qdisc_pkt_len(skb);
+	u64 facts = skb->truesize;
 
-	call->offered = skb;
-	call->refused = false;
+	/* A hash over addresses and ports, as Linux's own flow queues take it. */
+	if (skb->l4_hash || skb->sw_hash)
+		facts |= (u64)skb->hash << 32;
+	q->offered = skb;
 	sch->q.qlen++;
-	sch->qstats.backlog += offer->len;
-	if (!sojourn_enqueue(q->memory, offer, ktime_get_ns(), call))
-		sojourn_kernel_dropped(call, (size_t)skb, 0);
-	return !call->refused;
+	sch->qstats.backlog += len;
+	sojourn_enqueue(q->memory, (size_t)skb, front, (u64)front_len << 32 | len, ktime_get_ns(),
+			facts);
+	return q->offered;
 }
 
 /* The same where they are not in one piece. Alone, as kernels clear such a copy each time. */
-static noinline bool sojourn_offer_copy(struct Qdisc *sch, struct sojourn_offer *offer,
-					struct sojourn_call *call)
+static noinline bool sojourn_offer_copy(struct Qdisc *sch, struct sk_buff *skb, unsigned int len)
 {
 	u8 copy[SOJOURN_FRONT];
 
-	if (skb_copy_bits((struct sk_buff *)offer->skb, 0, copy, offer->front_len))
-		offer->front_len = 0;
-	offer->front = copy;
-	return sojourn_offer_front(sch, offer, call);
+	if (skb_copy_bits(skb, 0, copy, len))
+		len = 0;
+	return sojourn_offer_front(sch, skb, copy, len);
 }
 
 /* Offers a packet that is not a super-packet; returns whether it was taken. */
-static bool sojourn_offer(struct Qdisc *sch, struct sk_buff *skb, struct sojourn_call *call)
+static __always_inline bool sojourn_offer(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct sojourn_offer offer = {
-		.skb = (size_t)skb,
-		.front = skb->data,
-		.front_len = min_t(size_t, skb->len, SOJOURN_FRONT),
-		.len = qdisc_pkt_len(skb),
-		.mark = skb->mark,
-	};
+	unsigned int len = min_t(unsigned int, skb->len, SOJOURN_FRONT);
 
-	if (TC_H_MAJ(skb->priority) == sch->handle)
-		offer.class = TC_H_MIN(skb->priority);
-	if (skb_headlen(skb) < offer.front_len)
-		return sojourn_offer_copy(sch, &offer, call);
-	return sojourn_offer_front(sch, &offer, call);
+	if (unlikely(skb_headlen(skb) < len))
+		return sojourn_offer_copy(sch, skb, len);
+	return sojourn_offer_front(sch, skb, skb->data, len);
 }
 
 /* Offers the segments of a super-packet; a discipline then decides on packets as the wire has them. */
-static int sojourn_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
-				    struct sojourn_call *call)
+static noinline int sojourn_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
+					     struct sk_buff **to_free)
 {
 	netdev_features_t features = netif_skb_features(skb);
 	unsigned int whole = qdisc_pkt_len(skb), packets = 0, bytes = 0;
+	struct sojourn_sched *q = qdisc_priv(sch);
 	struct sk_buff *segments, *next;
 
 	segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	if (IS_ERR_OR_NULL(segments)) {
 		qdisc_qstats_drop(sch);
-		return __qdisc_drop(skb, call->to_free), NET_XMIT_DROP;
+		return __qdisc_drop(skb, to_free), NET_XMIT_DROP;
 	}
-	sojourn_enter(((struct sojourn_sched *)qdisc_priv(sch))->memory);
+	sojourn_on(q);
+	q->to_free = to_free;
+	q->packets = q->bytes = 0;
 	skb_list_walk_safe(segments, segments, next) {
 		unsigned int len = segments->len;
 
 		skb_mark_not_on_list(segments);
 		qdisc_skb_cb(segments)->pkt_len = len;
-		if (sojourn_offer(sch, segments, call)) {
+		if (sojourn_offer(sch, segments)) {
 			packets++;
 			bytes += len;
 		}
 	}
-	sojourn_leave();
 	consume_skb(skb);
 	if (!packets) {
-		qdisc_tree_reduce_backlog(sch, call->packets, call->bytes);
+		qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
 		return NET_XMIT_DROP;
 	}
 	/* A parent counts the one that it has given. */
-	qdisc_tree_reduce_backlog(sch, call->packets + 1 - packets, call->bytes + whole - bytes);
+	qdisc_tree_reduce_backlog(sch, q->packets + 1 - packets, q->bytes + whole - bytes);
 	return NET_XMIT_SUCCESS;
 }
 
 static int sojourn_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sojourn_sched *q = qdisc_priv(sch);
-	struct sojourn_call call = { .sch = sch, .to_free = to_free };
 	bool taken;
 
-	if (skb_is_gso(skb))
-		return sojourn_enqueue_segments(skb, sch, &call);
-	sojourn_enter(q->memory);
-	taken = sojourn_offer(sch, skb, &call);
-	sojourn_leave();
-	if (call.packets)
-		qdisc_tree_reduce_backlog(sch, call.packets, call.bytes);
+	if (unlikely(skb_is_gso(skb)))
+		return sojourn_enqueue_segments(skb, sch, to_free);
+	sojourn_on(q);
+	q->to_free = to_free;
+	q->packets = q->bytes = 0;
+	taken = sojourn_offer(sch, skb);
+	if (unlikely(q->packets))
+		qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
 	return taken ? NET_XMIT_SUCCESS : NET_XMIT_DROP;
+}
+
+/* What follows when the library has dropped packets of those that it holds: while the parent knows
+ * of a packet here, as HTB asks. */
+static noinline void sojourn_dropped_held(struct Qdisc *sch, struct sk_buff *dropped)
+{
+	struct sojourn_sched *q = qdisc_priv(sch);
+
+	qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
+	kfree_skb_list(dropped);
 }
 
 static struct sk_buff *sojourn_qdisc_dequeue(struct Qdisc *sch)
 {
 	struct sojourn_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb, *to_free = NULL;
-	struct sojourn_call call = { .sch = sch, .to_free = &to_free };
-	u64 next;
+	struct sk_buff *skb, *dropped = NULL;
 
-	sojourn_enter(q->memory);
-	skb = (struct sk_buff *)sojourn_dequeue(q->memory, ktime_get_ns(), &next, &call);
-	sojourn_leave();
-	if (skb) {
+	sojourn_on(q);
+	q->to_free = &dropped;
+	q->offered = NULL;
+	q->packets = q->bytes = 0;
+	skb = (struct sk_buff *)sojourn_dequeue(q->memory, ktime_get_ns(), &q->next);
+	if (likely(skb)) {
 		sch->q.qlen--;
 		qdisc_qstats_backlog_dec(sch, skb);
 		qdisc_bstats_update(sch, skb);
-	} else if (next) {
+	} else if (q->next) {
 		qdisc_qstats_overlimit(sch);
-		qdisc_watchdog_schedule_ns(&q->watchdog, next);
+		qdisc_watchdog_schedule_ns(&q->watchdog, q->next);
 	}
-	/* While the parent knows of a packet here, as HTB asks. */
-	if (call.packets)
-		qdisc_tree_reduce_backlog(sch, call.packets, call.bytes);
-	kfree_skb_list(to_free);
+	if (unlikely(q->packets))
+		sojourn_dropped_held(sch, dropped);
 	return skb;
 }
 
@@ -297,9 +321,12 @@ static const char *sojourn_text(const struct nlattr *opt, size_t *len)
 	return nla_data(opt);
 }
 
+/* Gives up what is in a memory, which need not be the qdisc's own. */
 static void sojourn_free(struct sojourn_memory *memory)
 {
-	sojourn_enter(memory);
+	struct sojourn_sched q = { .memory = memory };
+
+	sojourn_enter(&q);
 	sojourn_end(memory);
 	sojourn_leave();
 	vfree(memory);
@@ -329,7 +356,7 @@ static struct sojourn_memory *sojourn_make(struct Qdisc *sch, const struct nlatt
 
 		if (!at)
 			return ERR_PTR(-ENOMEM);
-		memory = sojourn_arena(at, bytes);
+		memory = sojourn_arena(at, bytes, qdisc_priv(sch));
 		why[0] = '\0';
 		sojourn_begin(memory);
 		result = sojourn_new(memory, text, len, &link, why, sizeof(why) - 1);
@@ -354,6 +381,7 @@ static int sojourn_qdisc_init(struct Qdisc *sch, struct nlattr *opt,
 	struct sojourn_sched *q = qdisc_priv(sch);
 	struct sojourn_memory *memory;
 
+	q->sch = sch;
 	qdisc_watchdog_init(&q->watchdog, sch);
 	memory = sojourn_make(sch, opt, extack);
 	if (IS_ERR(memory))
@@ -378,7 +406,7 @@ static int sojourn_qdisc_change(struct Qdisc *sch, struct nlattr *opt,
 	sojourn_free(trial);
 	sch_tree_lock(sch);
 	moved = (size_t)sch->q.qlen * SOJOURN_MOVED;
-	sojourn_enter(q->memory);
+	sojourn_enter(q);
 	if (sojourn_can_take(q->memory, 2 * (used + moved), moved))
 		err = sojourn_change(q->memory, text, len, ktime_get_ns()) ? -EINVAL : 0;
 	sojourn_leave();
@@ -397,7 +425,7 @@ static void sojourn_qdisc_reset(struct Qdisc *sch)
 
 	qdisc_watchdog_cancel(&q->watchdog);
 	if (q->memory) {
-		sojourn_enter(q->memory);
+		sojourn_enter(q);
 		sojourn_reset(q->memory);
 		sojourn_leave();
 	}
@@ -424,7 +452,7 @@ static char *sojourn_shown(struct Qdisc *sch, u16 handle, size_t room, size_t *l
 	if (!text)
 		return NULL;
 	sch_tree_lock(sch);
-	sojourn_enter(q->memory);
+	sojourn_enter(q);
 	*len = sojourn_show(q->memory, handle, ktime_get_ns(), text, room - 1);
 	sojourn_leave();
 	sch_tree_unlock(sch);
@@ -495,7 +523,7 @@ static int sojourn_check_set(const char *value, const struct kernel_param *kp)
 	at = vmalloc(bytes);
 	if (!at)
 		return -ENOMEM;
-	memory = sojourn_arena(at, bytes);
+	memory = sojourn_arena(at, bytes, NULL);
 	sojourn_begin(memory);
 	len = sojourn_check(end, len, packets, sojourn_checked, sizeof(sojourn_checked) - 1);
 	sojourn_checked[len] = '\0';

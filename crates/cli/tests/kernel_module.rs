@@ -6,7 +6,7 @@
 mod common;
 
 use common::guest::{program, run, scenario, text};
-use sojourn_module::check::{digest, is_checked};
+use sojourn_module::check::{digest, front, is_checked};
 use sojourn_module::{FRONT, Handle, Kernel};
 use sojourn_qdisc::Value;
 use sojourn_world::RunResult;
@@ -187,8 +187,8 @@ fn a_study_is_reproduced_and_a_queue_evaluated_with_our_queues_in_the_kernel() {
 struct Nowhere;
 
 impl Kernel for Nowhere {
-    fn front(_: Handle, _: &mut [u8; FRONT]) -> usize {
-        0
+    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
+        front(packet, room)
     }
 
     fn set_ce(packet: Handle) -> bool {

@@ -48,6 +48,8 @@ pub struct Arena<'a> {
     /// A bit for each order of which there are free blocks, and of which blocks are in use.
     available: u32,
     in_use: u32,
+    /// See [`Arena::has_room`]; blocks change seldom, and each packet asks.
+    has_room: bool,
 }
 
 impl<'a> Arena<'a> {
@@ -62,6 +64,7 @@ impl<'a> Arena<'a> {
             used: [0; ORDERS],
             available: 0,
             in_use: 0,
+            has_room: false,
         };
         let mut at = 0;
         while at < end {
@@ -75,6 +78,7 @@ impl<'a> Arena<'a> {
             arena.push(at as u32, order);
             at += 1 << order;
         }
+        arena.has_room = arena.looks_for_room();
         arena
     }
 
@@ -98,6 +102,7 @@ impl<'a> Arena<'a> {
             self.push(at + (1 << order), order);
         }
         self.use_one(wanted);
+        self.has_room = self.looks_for_room();
         Some(at as usize * SMALLEST)
     }
 
@@ -119,6 +124,7 @@ impl<'a> Arena<'a> {
             order += 1;
         }
         self.push(at, order);
+        self.has_room = self.looks_for_room();
     }
 
     /// Makes memory larger where it is; tells whether it could. The memory is what [`Arena::take`]
@@ -144,14 +150,20 @@ impl<'a> Arena<'a> {
         }
         self.unuse_one(held);
         self.use_one(order);
+        self.has_room = self.looks_for_room();
         true
     }
 
     /// Whether there is a free block twice as large as the largest in use, and beside it another
     /// one half as large as that.
-    pub fn has_room(&self) -> bool {
+    #[inline]
+    pub const fn has_room(&self) -> bool {
+        self.has_room
+    }
+
+    fn looks_for_room(&self) -> bool {
         let double = (u32::BITS - self.in_use.leading_zeros()).max(1) as usize;
-        // A block larger than that is both. Before each packet this is nearly always so.
+        // A block larger than that is both.
         if self.available >> (double + 1) != 0 {
             return true;
         }

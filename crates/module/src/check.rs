@@ -6,9 +6,9 @@
 //! decide equally have the same [`Digest`]. The module does it in the kernel (`check` of its
 //! parameters), the tests beside this crate on the host.
 
-use crate::{Handle, Instance, Kernel, Link, Offer, Taken};
+use crate::{FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
 use alloc::vec::Vec;
-use sojourn_qdisc::{DropReason, SpecError};
+use sojourn_qdisc::{DropReason, SpecError, truesize};
 use sojourn_random::{Stream, mix};
 use sojourn_units::{Span, Time};
 
@@ -40,9 +40,9 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Its first bytes: Ethernet, IPv4 and UDP.
-    pub fn front(&self) -> [u8; 42] {
-        let mut bytes = [0; 42];
+    /// Its first bytes: Ethernet, IPv4 and UDP, and some of the payload.
+    pub fn front(&self) -> [u8; 60] {
+        let mut bytes = [0; 60];
         bytes[12..14].copy_from_slice(&[8, 0]);
         bytes[14..16].copy_from_slice(&[0x45, self.tos]);
         bytes[16..18].copy_from_slice(&(self.len.saturating_sub(14) as u16).to_be_bytes());
@@ -231,18 +231,42 @@ fn serve(
 /// An [`Instance`] as a [`Queue`]. Packets have odd handles, by which [`Kernel`] knows them.
 pub struct Checked<K: Kernel>(Instance<K>);
 
-/// The handle of a packet of the sequence: odd, as no address of the kernel's packets is.
-pub fn handle_of(number: u64) -> Option<Handle> {
-    Handle::new((number as usize) << 1 | 1)
+/// Where in a handle a packet's length, flow and number begin; the TOS byte is at bit 1.
+const LEN: u32 = 9;
+const FLOW: u32 = 25;
+const NUMBER: u32 = 33;
+
+/// The handle of a packet of the sequence: odd, as no address of the kernel's packets is. All that
+/// makes its headers is in it; of its number there are 31 bits, of its length 16.
+pub const fn handle_of(arrival: &Arrival) -> Option<Handle> {
+    let number = arrival.number << NUMBER | (arrival.flow as u64) << FLOW;
+    let facts = (arrival.len as u16 as u64) << LEN | (arrival.tos as u64) << 1;
+    Handle::new((number | facts | 1) as usize)
 }
 
 /// Whether the packet is one of a check.
+#[inline]
 pub const fn is_checked(handle: Handle) -> bool {
     handle.number() & 1 == 1
 }
 
-fn number_of(handle: Handle) -> u64 {
-    (handle.number() >> 1) as u64
+/// Copies the first bytes of a packet of a check, and returns how many there are.
+pub fn front(handle: Handle, room: &mut [u8; FRONT]) -> usize {
+    let facts = handle.number() as u64;
+    let arrival = Arrival {
+        number: number_of(handle),
+        at: Time::ZERO,
+        len: u32::from((facts >> LEN) as u16),
+        flow: (facts >> FLOW) as u8,
+        tos: (facts >> 1) as u8,
+    };
+    let bytes = arrival.front();
+    room[..bytes.len()].copy_from_slice(&bytes);
+    bytes.len()
+}
+
+const fn number_of(handle: Handle) -> u64 {
+    handle.number() as u64 >> NUMBER
 }
 
 impl<K: Kernel> Checked<K> {
@@ -253,26 +277,34 @@ impl<K: Kernel> Checked<K> {
     pub fn new(text: &str) -> Result<Self, SpecError> {
         Instance::new(text, LINK).map(Self)
     }
+
+    /// Follows another string.
+    ///
+    /// # Errors
+    /// When the string is no discipline's.
+    pub fn change(&mut self, text: &str, now: Time) -> Result<(), SpecError> {
+        self.0.change(text, now)
+    }
 }
 
 impl<K: Kernel> Queue for Checked<K> {
     fn offer(&mut self, arrival: &Arrival, dropped: &mut dyn FnMut(u64, DropReason)) {
-        let Some(handle) = handle_of(arrival.number) else {
+        let Some(handle) = handle_of(arrival) else {
             return;
         };
         let offer = Offer {
             handle,
             len: arrival.len,
-            mark: 0,
-            class: 0,
+            memory: truesize::of_datagram(arrival.len),
+            hash: 0,
             front: &arrival.front(),
         };
-        let tell = &mut |handle, reason| dropped(number_of(handle), reason);
+        let tell = |handle, reason| dropped(number_of(handle), reason);
         self.0.enqueue(&offer, arrival.at, tell);
     }
 
     fn take(&mut self, now: Time, dropped: &mut dyn FnMut(u64, DropReason)) -> Next {
-        let tell = &mut |handle, reason| dropped(number_of(handle), reason);
+        let tell = |handle, reason| dropped(number_of(handle), reason);
         match self.0.dequeue(now, tell) {
             Taken::Packet { handle, marked } => Next::Sent(number_of(handle), marked),
             Taken::NotBefore(time) => Next::NotBefore(time),

@@ -1,6 +1,6 @@
 //! One qdisc: a discipline, its string, and what is counted beside it.
 
-use crate::skb::{Handle, Kernel, Skb};
+use crate::skb::{Handle, Kernel, Offer, Skb};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use sojourn_qdisc::{
@@ -30,21 +30,6 @@ impl Link {
     }
 }
 
-/// A packet that is offered, as the kernel describes it.
-#[derive(Clone, Copy, Debug)]
-pub struct Offer<'a> {
-    /// The packet.
-    pub handle: Handle,
-    /// `qdisc_pkt_len`: bytes.
-    pub len: u32,
-    /// `skb->mark`.
-    pub mark: u32,
-    /// Minor number of `skb->priority` if its major one is the qdisc's; else zero.
-    pub class: u16,
-    /// The packet's first bytes, up to [`FRONT`](crate::FRONT).
-    pub front: &'a [u8],
-}
-
 /// What taking a packet yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
@@ -66,8 +51,12 @@ pub struct Instance<K: Kernel> {
     live: Box<dyn Qdisc<Skb<K>>>,
     spec: Spec,
     link: Link,
+    /// Whether the discipline asks for more than lengths.
+    reads: bool,
     /// Packets that there was no memory for.
     lost: Tally,
+    /// Packets held.
+    held: u64,
     /// Most packets that its store has held: for so many it has memory.
     most: u64,
 }
@@ -85,13 +74,24 @@ fn flows_of_one_store(spec: &Spec) -> Option<u32> {
     }
 }
 
-/// Hands drops to the kernel.
-struct Tell<'a> {
-    tell: &'a mut dyn FnMut(Handle, DropReason),
+/// Whether a discipline asks for more than packets' lengths.
+fn reads(spec: &Spec) -> bool {
+    match spec {
+        Spec::Fifo(_) => false,
+        Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => reads(inner),
+        _ => true,
+    }
 }
 
-impl<K: Kernel> Outlet<Skb<K>> for Tell<'_> {
+/// Hands drops to the kernel.
+struct Tell<'a, F> {
+    held: &'a mut u64,
+    tell: F,
+}
+
+impl<K: Kernel, F: FnMut(Handle, DropReason)> Outlet<Skb<K>> for Tell<'_, F> {
     fn dropped(&mut self, packet: Skb<K>, reason: DropReason) {
+        *self.held -= 1;
         (self.tell)(packet.into_handle(), reason);
     }
 }
@@ -105,29 +105,27 @@ impl<K: Kernel> Instance<K> {
         let spec: Spec = text.parse()?;
         Ok(Self {
             live: spec.build(link.setting()),
+            reads: reads(&spec),
             spec,
             link,
             lost: Tally::default(),
+            held: 0,
             most: 0,
         })
     }
 
     /// Offers a packet. Drops that follow, of this packet or of others, are told.
-    pub fn enqueue(
-        &mut self,
-        offer: &Offer<'_>,
-        now: Time,
-        tell: &mut dyn FnMut(Handle, DropReason),
-    ) {
-        let packet = Skb::new(
-            offer.handle,
-            offer.len,
-            offer.mark,
-            offer.class,
-            offer.front,
-        );
-        self.live.enqueue(packet, now, &mut Tell { tell });
-        self.most = self.most.max(self.live.backlog().packets);
+    #[inline]
+    pub fn enqueue(&mut self, offer: &Offer<'_>, now: Time, tell: impl FnMut(Handle, DropReason)) {
+        let packet = if self.reads {
+            Skb::read(offer)
+        } else {
+            Skb::unread(offer)
+        };
+        self.held += 1;
+        let held = &mut self.held;
+        self.live.enqueue(packet, now, &mut Tell { held, tell });
+        self.most = self.most.max(self.held);
     }
 
     /// Prepares for a packet although nothing may become twice as large. Yields the bytes that must
@@ -137,7 +135,7 @@ impl<K: Kernel> Instance<K> {
     /// it has held more. What has several (CAKE's tins, DualPI2) cannot say which of them has it,
     /// and begins anew once it is empty; else it would take nothing any more.
     pub fn makes_do(&mut self) -> Option<usize> {
-        let held = self.live.backlog().packets;
+        let held = self.held;
         match flows_of_one_store(&self.spec) {
             Some(flows) => (held < self.most).then_some(flows as usize * OF_FLOW),
             None if held == 0 => {
@@ -154,12 +152,17 @@ impl<K: Kernel> Instance<K> {
     }
 
     /// Takes the next packet. Drops at the head are told.
-    pub fn dequeue(&mut self, now: Time, tell: &mut dyn FnMut(Handle, DropReason)) -> Taken {
-        match self.live.dequeue(now, &mut Tell { tell }) {
-            Dequeue::Packet { packet, .. } => Taken::Packet {
-                marked: packet.is_marked(),
-                handle: packet.into_handle(),
-            },
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, tell: impl FnMut(Handle, DropReason)) -> Taken {
+        let held = &mut self.held;
+        match self.live.dequeue(now, &mut Tell { held, tell }) {
+            Dequeue::Packet { packet, .. } => {
+                self.held -= 1;
+                Taken::Packet {
+                    marked: packet.is_marked(),
+                    handle: packet.into_handle(),
+                }
+            }
             Dequeue::NotBefore(time) => Taken::NotBefore(time),
             Dequeue::Empty => Taken::Empty,
         }
@@ -174,7 +177,8 @@ impl<K: Kernel> Instance<K> {
         spec.reconfigure(&mut self.live, self.link.setting(), now);
         // Of what was left out, the live instance keeps what it has.
         self.spec = self.live.spec().unwrap_or(spec);
-        self.most = self.live.backlog().packets;
+        self.reads = reads(&self.spec);
+        self.most = self.held;
         Ok(())
     }
 
@@ -189,7 +193,7 @@ impl<K: Kernel> Instance<K> {
         self.live = Spec::pfifo(0).build(self.link.setting());
         self.live = self.spec.build(self.link.setting());
         self.live.adopt(alloc::vec::Vec::new(), counters);
-        self.most = 0;
+        (self.held, self.most) = (0, 0);
     }
 
     /// What is held.

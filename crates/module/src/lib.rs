@@ -4,8 +4,8 @@
 //! `rust/src/lib.rs` the border between the two languages, where its `unsafe` code is. Here
 //! are the parts that run on any machine, and so are tested on one:
 //!
-//! - [`Skb`] is a packet that the kernel owns, as disciplines see it. What it costs to know of a
-//!   packet is found out once, from its first bytes, by `sojourn-wire`: as the bridge does.
+//! - [`Skb`] is a packet that the kernel owns, as disciplines see it. What they ask of its headers
+//!   is found by `sojourn-wire`, as in the bridge.
 //! - [`Instance`] is one qdisc: a discipline, its string, and what is counted beside it.
 //! - [`Arena`] gives out an instance's memory, which is taken from the kernel when the instance is
 //!   made. It can tell beforehand whether a packet could need more than there is.
@@ -25,5 +25,5 @@ mod instance;
 mod skb;
 
 pub use arena::{Arena, Block};
-pub use instance::{Instance, Link, Offer, Taken};
-pub use skb::{FRONT, Handle, Kernel, Skb};
+pub use instance::{Instance, Link, Taken};
+pub use skb::{FRONT, Handle, Kernel, Offer, Skb};

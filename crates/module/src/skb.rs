@@ -1,14 +1,21 @@
 //! A packet that the kernel owns.
+//!
+//! Queues move packets about, so that this one is small: 24 bytes. What a queue asks for seldom, or
+//! only when the packet comes, is read where the kernel has it.
 
 use core::marker::PhantomData;
 use core::mem;
 use core::num::NonZeroUsize;
-use sojourn_qdisc::{AckFacts, Ecn, Packet, truesize};
-use sojourn_wire::{Network, Parsed, ack_facts, ether_type, parse, protocol};
+use sojourn_qdisc::{AckFacts, Ecn, Packet};
+use sojourn_random::mix;
+use sojourn_wire::{FlowKey, Network, Parsed, Plain, ack_facts, ether_type, parse, plain_tos};
 
 /// Bytes of a packet that are looked at: Ethernet with two VLAN tags, IPv6 with a short extension
 /// header, and the longest TCP header.
 pub const FRONT: usize = 128;
+
+/// DSCP of what has none and keeps a network going.
+const CS7: u8 = 56;
 
 /// What the kernel knows a packet by, opaque here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +23,7 @@ pub struct Handle(NonZeroUsize);
 
 impl Handle {
     /// None for zero, which is no packet.
+    #[inline]
     pub const fn new(number: usize) -> Option<Self> {
         match NonZeroUsize::new(number) {
             Some(number) => Some(Self(number)),
@@ -24,6 +32,7 @@ impl Handle {
     }
 
     /// The number that it was made from.
+    #[inline]
     pub const fn number(self) -> usize {
         self.0.get()
     }
@@ -31,8 +40,17 @@ impl Handle {
 
 /// What a discipline asks of the kernel about a packet.
 pub trait Kernel: Send + 'static {
-    /// Copies the packet's first bytes, and returns how many there are.
+    /// Copies the packet's first bytes, and returns how many there are. They are those that it was
+    /// offered with, but for ECN and DSCP.
     fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize;
+
+    /// Shows the packet's first bytes, up to [`FRONT`], where they lie if that can be.
+    #[inline]
+    fn look<R>(packet: Handle, look: impl FnOnce(&[u8]) -> R) -> R {
+        let mut room = [0; FRONT];
+        let filled = Self::front(packet, &mut room).min(FRONT);
+        look(&room[..filled])
+    }
 
     /// Sets CE in a packet that is ECN-capable; returns false when its header cannot be written.
     fn set_ce(packet: Handle) -> bool;
@@ -40,8 +58,33 @@ pub trait Kernel: Send + 'static {
     /// Clears the DSCP, if the header can be written.
     fn clear_dscp(packet: Handle);
 
+    /// `skb->mark`.
+    fn mark(_packet: Handle) -> u32 {
+        0
+    }
+
+    /// Minor number of `skb->priority` if its major one is the qdisc's; else zero.
+    fn class(_packet: Handle) -> u16 {
+        0
+    }
+
     /// Frees a packet that a discipline gave up with its memory.
     fn free(packet: Handle);
+}
+
+/// A packet that is offered, as the kernel describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    /// The packet.
+    pub handle: Handle,
+    /// `qdisc_pkt_len`: bytes.
+    pub len: u32,
+    /// `skb->truesize`: bytes.
+    pub memory: u32,
+    /// `skb->hash`, if it is one over addresses and ports; zero: there is none.
+    pub hash: u32,
+    /// The packet's first bytes, up to [`FRONT`].
+    pub front: &'a [u8],
 }
 
 /// A packet of the kernel's, and what is known of it.
@@ -49,38 +92,102 @@ pub trait Kernel: Send + 'static {
 pub struct Skb<K: Kernel> {
     handle: Handle,
     len: u32,
-    mark: u32,
-    class: u16,
-    marked: bool,
-    parsed: Parsed,
+    memory: u32,
+    hash: u32,
+    /// What follows is not known if this is [`UNREAD`]. Where the IP header begins; zero: there is
+    /// none, or it is not safely found.
+    network_offset: u8,
+    tos: u8,
+    /// Whether the discipline has set CE. Not a `bool`: the compiler would tell a free place in a
+    /// queue by it, and then not move the packet as whole words.
+    marked: u8,
     kernel: PhantomData<K>,
 }
 
+/// A [`Skb::network_offset`] that no packet has.
+const UNREAD: u8 = u8::MAX;
+
 impl<K: Kernel> Skb<K> {
-    /// A packet of `len` bytes that begins with `front`.
-    pub fn new(handle: Handle, len: u32, mark: u32, class: u16, front: &[u8]) -> Self {
+    /// A packet whose headers nobody has read.
+    #[inline]
+    pub const fn unread(offer: &Offer<'_>) -> Self {
+        Self::of(offer, (UNREAD, 0))
+    }
+
+    /// A packet whose TOS byte is known: AQMs ask often for the ECN field.
+    #[inline]
+    pub fn read(offer: &Offer<'_>) -> Self {
+        let facts = match plain_tos(offer.front) {
+            Some(tos) => (Plain::NETWORK_OFFSET as u8, tos),
+            None => facts(offer.front),
+        };
+        Self::of(offer, facts)
+    }
+
+    #[inline]
+    const fn of(offer: &Offer<'_>, (network_offset, tos): (u8, u8)) -> Self {
         Self {
-            handle,
-            len,
-            mark,
-            class,
-            marked: false,
-            parsed: parse(front),
+            handle: offer.handle,
+            len: offer.len,
+            memory: offer.memory,
+            hash: offer.hash,
+            network_offset,
+            tos,
+            marked: 0,
             kernel: PhantomData,
         }
     }
 
+    /// What its headers say, read again.
+    #[cold]
+    fn parsed(&self) -> Parsed {
+        K::look(self.handle, parse)
+    }
+
+    /// What is read of a packet that was not when it came.
+    #[cold]
+    fn read_late(&self) -> (u8, u8) {
+        K::look(self.handle, facts)
+    }
+
+    /// The network offset and the TOS byte.
+    #[inline]
+    fn facts(&self) -> (u8, u8) {
+        match self.network_offset {
+            UNREAD => self.read_late(),
+            offset => (offset, self.tos),
+        }
+    }
+
+    /// A hash of its key.
+    #[inline]
+    fn hashed<R>(&self, hash: impl Fn(&FlowKey) -> R) -> R {
+        K::look(self.handle, |front| match Plain::read(front) {
+            Some(plain) => hash(&plain.flow()),
+            None => hash(&parse(front).flow),
+        })
+    }
+
     /// Whether the discipline has set CE.
+    #[inline]
     pub const fn is_marked(&self) -> bool {
-        self.marked
+        self.marked != 0
     }
 
     /// Gives the packet back to the kernel.
+    #[inline]
     pub fn into_handle(self) -> Handle {
         let handle = self.handle;
         mem::forget(self);
         handle
     }
+}
+
+/// Where the IP header begins, and the TOS byte. There are less than 128 bytes before it.
+#[inline(never)]
+fn facts(front: &[u8]) -> (u8, u8) {
+    let parsed = parse(front);
+    (parsed.network_offset as u8, parsed.tos)
 }
 
 /// A discipline that is given up takes what it holds along.
@@ -91,85 +198,98 @@ impl<K: Kernel> Drop for Skb<K> {
 }
 
 impl<K: Kernel> Packet for Skb<K> {
+    #[inline]
     fn len(&self) -> u32 {
         self.len
     }
 
+    #[inline]
     fn memory(&self) -> u32 {
-        match self.parsed.flow.protocol {
-            protocol::TCP => {
-                truesize::of_segment(self.len.saturating_sub(self.parsed.header_len.into()))
-            }
-            _ => truesize::of_datagram(self.len),
+        self.memory
+    }
+
+    /// That of a socket or a network card, where there is one. It is the same for all packets of a
+    /// flow, and the perturbation is in it too.
+    #[inline]
+    fn flow_hash(&self, perturbation: u64) -> u32 {
+        match self.hash {
+            0 => self.hashed(|flow| flow.hash(perturbation)),
+            hash => (mix(perturbation ^ u64::from(hash)) >> 32) as u32,
         }
     }
 
-    fn flow_hash(&self, perturbation: u64) -> u32 {
-        self.parsed.flow.hash(perturbation)
-    }
-
+    #[inline]
     fn ecn(&self) -> Ecn {
-        self.parsed.ecn()
+        Ecn::from_bits(self.facts().1)
     }
 
     fn set_ce(&mut self) -> bool {
-        match self.parsed.ecn() {
+        (self.network_offset, self.tos) = self.facts();
+        match self.ecn() {
             Ecn::NotEct => false,
             Ecn::Ce => true,
             Ecn::Ect0 | Ecn::Ect1 => {
-                self.marked = K::set_ce(self.handle);
-                self.parsed.tos |= if self.marked { Ecn::Ce as u8 } else { 0 };
-                self.marked
+                let is_set = K::set_ce(self.handle);
+                if is_set {
+                    self.marked = 1;
+                    self.tos |= Ecn::Ce as u8;
+                }
+                is_set
             }
         }
     }
 
+    #[inline]
     fn dscp(&self) -> u8 {
-        const CS7: u8 = 56;
-        let parsed = &self.parsed;
-        if parsed.network == Network::Opaque && parsed.flow.ether_type == ether_type::ARP {
-            return CS7;
+        match self.facts() {
+            (0, _) => self.dscp_without_ip(),
+            (_, tos) => tos >> 2,
         }
-        parsed.dscp()
     }
 
     fn clear_dscp(&mut self) {
-        if self.parsed.dscp() != 0 {
+        (self.network_offset, self.tos) = self.facts();
+        if self.tos >> 2 != 0 {
             K::clear_dscp(self.handle);
-            self.parsed.tos &= Ecn::Ce as u8;
+            self.tos &= Ecn::Ce as u8;
         }
     }
 
     fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
-        let flow = &self.parsed.flow;
-        (flow.src_hash(perturbation), flow.dst_hash(perturbation))
+        self.hashed(|flow| (flow.src_hash(perturbation), flow.dst_hash(perturbation)))
     }
 
     fn mark(&self) -> u32 {
-        self.mark
+        K::mark(self.handle)
     }
 
     fn class(&self) -> u16 {
-        self.class
+        K::class(self.handle)
     }
 
     fn is_same_flow(&self, other: &Self) -> bool {
-        self.parsed.flow == other.parsed.flow
+        self.parsed().flow == other.parsed().flow
     }
 
     fn ack(&self) -> Option<AckFacts> {
-        if self.parsed.flow.protocol != protocol::TCP {
-            return None;
-        }
-        let mut room = [0; FRONT];
-        let filled = K::front(self.handle, &mut room).min(FRONT);
-        ack_facts(&room[..filled], &self.parsed)
+        K::look(self.handle, |front| ack_facts(front, &parse(front)))
     }
 
+    #[inline]
     fn network_offset(&self) -> Option<u32> {
-        match self.parsed.network {
-            Network::Opaque => None,
-            Network::Ipv4 | Network::Ipv6 => Some(self.parsed.network_offset.into()),
+        let (offset, _) = self.facts();
+        (offset > 0).then_some(offset.into())
+    }
+}
+
+impl<K: Kernel> Skb<K> {
+    #[cold]
+    fn dscp_without_ip(&self) -> u8 {
+        let parsed = self.parsed();
+        let is_arp = parsed.flow.ether_type == ether_type::ARP;
+        if parsed.network == Network::Opaque && is_arp {
+            return CS7;
         }
+        parsed.dscp()
     }
 }

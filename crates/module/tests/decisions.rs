@@ -2,7 +2,7 @@
 //! module can be held to the digests of `decisions.txt`.
 
 use sojourn_module::check::{
-    Arrival, Decision, Digest, LINK, Next, Queue, digest, is_checked, run,
+    Arrival, Checked, Decision, Digest, LINK, Next, Queue, digest, front, is_checked, run,
 };
 use sojourn_module::{FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
 use sojourn_qdisc::{
@@ -11,6 +11,7 @@ use sojourn_qdisc::{
 use sojourn_tidy::generated;
 use sojourn_units::Time;
 use sojourn_wire::{FlowKey, ether_type, protocol};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -21,8 +22,8 @@ const SEED: u64 = 1;
 struct Nowhere;
 
 impl Kernel for Nowhere {
-    fn front(_: Handle, _: &mut [u8; FRONT]) -> usize {
-        0
+    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
+        front(packet, room)
     }
 
     fn set_ce(packet: Handle) -> bool {
@@ -113,15 +114,54 @@ impl Packet for Plain {
 /// The library alone.
 struct Direct(Box<dyn Qdisc<Plain>>);
 
+const SETTING: Setting<'static> = Setting {
+    seed: LINK.seed,
+    name: "qdisc",
+    mtu: LINK.mtu,
+    link_header: LINK.link_header,
+};
+
 impl Direct {
     fn new(text: &str) -> Self {
         let spec: Spec = text.parse().unwrap();
-        Self(spec.build(Setting {
-            seed: LINK.seed,
-            name: "qdisc",
-            mtu: LINK.mtu,
-            link_header: LINK.link_header,
-        }))
+        Self(spec.build(SETTING))
+    }
+
+    fn change(&mut self, text: &str, now: Time) {
+        let spec: Spec = text.parse().unwrap();
+        spec.reconfigure(&mut self.0, SETTING, now);
+    }
+}
+
+/// A queue that becomes the next discipline of a list every 1500 packets.
+struct Changing<'a, Q> {
+    queue: Q,
+    kinds: &'a [&'a str],
+    change: fn(&mut Q, &str, Time),
+}
+
+impl<'a, Q> Changing<'a, Q> {
+    fn new(queue: Q, kinds: &'a [&'a str], change: fn(&mut Q, &str, Time)) -> Self {
+        Self {
+            queue,
+            kinds,
+            change,
+        }
+    }
+}
+
+impl<Q: Queue> Queue for Changing<'_, Q> {
+    fn offer(&mut self, arrival: &Arrival, dropped: &mut dyn FnMut(u64, DropReason)) {
+        let number = arrival.number as usize;
+        if number % 1500 == 1499 {
+            let text = self.kinds[(number / 1500 + 1) % self.kinds.len()];
+            (self.change)(&mut self.queue, text, arrival.at);
+        }
+        self.queue.offer(arrival, dropped);
+    }
+
+    fn take(&mut self, now: Time, dropped: &mut dyn FnMut(u64, DropReason)) -> Next {
+        self.queue.take(now, dropped)
     }
 }
 
@@ -176,7 +216,7 @@ fn each_packet_has_the_same_fate_behind_the_border() {
         run(&mut Direct::new(text), 7, 100_000, &mut |decision| {
             direct.push(decision);
         });
-        let mut queue = sojourn_module::check::Checked::<Nowhere>::new(text).unwrap();
+        let mut queue = Checked::<Nowhere>::new(text).unwrap();
         run(&mut queue, 7, 100_000, &mut |decision| {
             behind.push(decision);
         });
@@ -190,6 +230,41 @@ fn each_packet_has_the_same_fate_behind_the_border() {
         assert_eq!(direct.len(), behind.len(), "{text}");
         assert_eq!(direct.len(), 100_000, "{text}: each packet has one fate");
     }
+}
+
+/// Each discipline becomes another one while it holds packets: what was not read of them when they
+/// came is read then.
+#[test]
+fn a_change_of_discipline_is_the_same_behind_the_border() {
+    let kinds = [
+        "pfifo limit 500",
+        "fq_codel flows 64",
+        "pfifo limit 400",
+        "cake bandwidth 90mbit diffserv4",
+        "tbf rate 80mbit burst 20kb over pfifo limit 300",
+        "dualpi2",
+        "bfifo limit 600000",
+        "fq_pie dual-srchost",
+        "pfifo_head_drop limit 500",
+        "codel target 2ms interval 20ms ecn",
+        "cake besteffort triple-isolate wash",
+    ];
+    let mut direct = Changing::new(Direct::new(kinds[0]), &kinds, Direct::change);
+    let mut behind = Changing::new(
+        Checked::<Nowhere>::new(kinds[0]).unwrap(),
+        &kinds,
+        |queue, text, now| {
+            queue.change(text, now).unwrap();
+        },
+    );
+    let [direct, behind] = [&mut direct as &mut dyn Queue, &mut behind].map(|queue| {
+        let mut decisions = Vec::new();
+        run(queue, 9, 60_000, &mut |decision| decisions.push(decision));
+        decisions
+    });
+    assert_eq!(direct.len(), 60_000);
+    let differs = direct.iter().zip(&behind).position(|(a, b)| a != b);
+    assert_eq!(differs.map(|at| (direct[at], behind[at])), None);
 }
 
 #[test]
@@ -253,6 +328,73 @@ fn a_digest_depends_on_each_decision() {
     assert_eq!(sums.len(), 5);
 }
 
+thread_local! {
+    static FREED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Counts the packets that the library has given up.
+struct Counting;
+
+impl Kernel for Counting {
+    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
+        front(packet, room)
+    }
+
+    fn set_ce(_: Handle) -> bool {
+        true
+    }
+
+    fn clear_dscp(_: Handle) {}
+
+    fn free(_: Handle) {
+        FREED.set(FREED.get() + 1);
+    }
+}
+
+/// A packet that is sent or told as dropped is the kernel's again, and is not freed beside it.
+#[test]
+fn packets_are_freed_only_with_the_queue_that_holds_them() {
+    for (text, _, _) in lines() {
+        let mut queue = Checked::<Counting>::new(text).unwrap();
+        let mut decided = 0;
+        run(&mut queue, 3, 2000, &mut |_| decided += 1);
+        assert_eq!((decided, FREED.get()), (2000, 0), "{text}");
+        let arrival = Arrival {
+            number: 1,
+            at: Time::from_nanos(u64::MAX / 2),
+            len: 100,
+            flow: 0,
+            tos: 0,
+        };
+        queue.offer(&arrival, &mut |_, _| {});
+        drop(queue);
+        assert_eq!(FREED.replace(0), 1, "{text}");
+    }
+}
+
+/// A hash of a socket or a network card separates flows as their headers do.
+#[test]
+fn packets_with_a_hash_are_told_apart_by_it() {
+    let mut instance = Instance::<Nowhere>::new("fq_codel", LINK).unwrap();
+    let mut order = Vec::new();
+    for number in 0..6 {
+        let offer = Offer {
+            handle: Handle::new(number * 2 + 1).unwrap(),
+            len: 1500,
+            memory: 2304,
+            hash: if number < 4 { 5 } else { 6 },
+            front: &[],
+        };
+        instance.enqueue(&offer, Time::ZERO, |_, _| {});
+    }
+    while let Taken::Packet { handle, .. } = instance.dequeue(Time::ZERO, |_, _| {}) {
+        order.push(handle.number() / 2);
+    }
+    // A quantum is 1514 bytes: one packet of each flow, then the second turn, of 1528 bytes.
+    assert_eq!(order, [0, 1, 4, 5, 2, 3]);
+    assert_eq!(instance.counters().dequeued.packets, 6);
+}
+
 #[test]
 fn an_instance_accounts_for_what_it_lost_and_begins_anew() {
     let link = Link {
@@ -267,8 +409,8 @@ fn an_instance_accounts_for_what_it_lost_and_begins_anew() {
         let offer = Offer {
             handle,
             len: 100,
-            mark: 0,
-            class: 0,
+            memory: 768,
+            hash: 0,
             front: &[],
         };
         let tell = &mut |handle: Handle, reason| drops.push((handle.number(), reason));

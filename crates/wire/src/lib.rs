@@ -26,6 +26,7 @@ mod frame;
 mod identity;
 mod ip;
 mod parsed;
+mod plain;
 mod segment;
 
 pub use ack::ack_facts;
@@ -34,6 +35,7 @@ pub use flow::FlowKey;
 pub use frame::parse;
 pub use identity::identity;
 pub use parsed::{Network, Parsed, ether_type};
+pub use plain::{Plain, plain_tos};
 pub use segment::{Segment, can_be_cut, join_segment, write_segment};
 
 /// IP protocol numbers (IANA) that have a meaning here.

@@ -3,7 +3,7 @@
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use sojourn_qdisc::Ecn;
-use sojourn_wire::{Network, ack_facts, clear_dscp, identity, parse, set_ce};
+use sojourn_wire::{Network, Plain, ack_facts, clear_dscp, identity, parse, plain_tos, set_ce};
 
 /// Sum of an IPv4 header in one's complement (RFC 791): all ones when the checksum is right.
 fn checksum_is_right(header: &[u8]) -> bool {
@@ -46,13 +46,64 @@ fn agrees(frame: &[u8]) {
     assert_eq!(usize::from(parsed.header_len), frame.len() - payload.len());
 }
 
+/// What is read on the short way is what `parse` finds.
+fn short_ways_agree(frame: &[u8]) {
+    let parsed = parse(frame);
+    if let Some(plain) = Plain::read(frame) {
+        assert_eq!(plain.flow(), parsed.flow);
+        assert_eq!(
+            (plain.tos, plain.protocol),
+            (parsed.tos, parsed.flow.protocol)
+        );
+        assert_eq!(plain.header_len, parsed.header_len);
+        assert_eq!(Plain::NETWORK_OFFSET, parsed.network_offset);
+    }
+    if let Some(tos) = plain_tos(frame) {
+        assert_eq!(
+            (tos, Plain::NETWORK_OFFSET),
+            (parsed.tos, parsed.network_offset)
+        );
+    }
+}
+
 proptest! {
+    /// Headers that are right but for a few bytes, and cut anywhere.
+    #[test]
+    fn the_short_ways_find_what_parsing_finds(
+        tcp: bool, v6: bool, payload in prop::collection::vec(any::<u8>(), 0..40),
+        wrong in prop::collection::vec((12..54_usize, any::<u8>()), 0..3), len in 0..120_usize,
+    ) {
+        let mut frame = Vec::new();
+        let ethernet = PacketBuilder::ethernet2([1; 6], [2; 6]);
+        let ip = if v6 {
+            ethernet.ipv6([3; 16], [4; 16], 64)
+        } else {
+            ethernet.ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        };
+        if tcp {
+            ip.tcp(7, 8, 1, 1000).write(&mut frame, &payload).expect("it fits");
+        } else {
+            ip.udp(7, 8).write(&mut frame, &payload).expect("it fits");
+        }
+        short_ways_agree(&frame);
+        prop_assert!(plain_tos(&frame).is_some());
+        prop_assert_eq!(Plain::read(&frame).is_some(), !v6 && frame.len() >= 48);
+        for (at, byte) in wrong {
+            if let Some(place) = frame.get_mut(at) {
+                *place = byte;
+            }
+        }
+        frame.truncate(len);
+        short_ways_agree(&frame);
+    }
+
     #[test]
     fn any_bytes_are_safe(mut bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..8_usize) {
         let kinds = [0x0800, 0x86dd, 0x8100, 0x88a8, 0x8847, 0x8864, 0x0806, 0x0100_u16];
         if bytes.len() >= 14 {
             bytes[12..14].copy_from_slice(&kinds[kind].to_be_bytes());
         }
+        short_ways_agree(&bytes);
         let mut parsed = parse(&bytes);
         let capable = parsed.ecn().is_capable();
         let before = identity(&bytes, &parsed);

@@ -15,12 +15,13 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
 use core::fmt::{self, Write};
-use core::mem::size_of;
+use core::mem::{MaybeUninit, size_of};
 use core::panic::PanicInfo;
 use core::ptr;
 use core::slice;
-use sojourn_module::check::{digest, is_checked};
+use sojourn_module::check::{self, digest, is_checked};
 use sojourn_module::{Arena, Block, FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
+use sojourn_qdisc::DropReason;
 use sojourn_units::Time;
 
 // What the C side offers.
@@ -33,9 +34,11 @@ unsafe extern "C" {
     safe fn sojourn_kernel_arena() -> *mut Memory;
     safe fn sojourn_kernel_alloc(size: usize) -> *mut u8;
     fn sojourn_kernel_free(at: *mut u8);
-    fn sojourn_kernel_front(skb: usize, room: *mut u8, len: usize) -> usize;
+    fn sojourn_kernel_front(skb: usize, room: *mut u8, len: *mut usize) -> *const u8;
     fn sojourn_kernel_set_ce(skb: usize) -> bool;
     fn sojourn_kernel_clear_dscp(skb: usize);
+    fn sojourn_kernel_mark(skb: usize) -> u32;
+    fn sojourn_kernel_class(skb: usize) -> u16;
     fn sojourn_kernel_free_skb(skb: usize);
     fn sojourn_kernel_dropped(call: *mut c_void, skb: usize, reason: u32);
     fn sojourn_kernel_panic(text: *const u8, len: usize) -> !;
@@ -49,6 +52,8 @@ pub struct Memory {
     bytes: usize,
     /// Allocations that the arena had no block for.
     spilled: u64,
+    /// What the C side is told drops with.
+    call: *mut c_void,
 }
 
 /// Packets as the kernel's `sk_buff`, by their address.
@@ -57,10 +62,29 @@ struct Linux;
 impl Kernel for Linux {
     fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
         if is_checked(packet) {
-            return 0;
+            return check::front(packet, room);
         }
+        Self::look(packet, |front| {
+            room[..front.len()].copy_from_slice(front);
+            front.len()
+        })
+    }
+
+    #[inline]
+    fn look<R>(packet: Handle, look: impl FnOnce(&[u8]) -> R) -> R {
+        if is_checked(packet) {
+            let mut room = [0; FRONT];
+            let filled = check::front(packet, &mut room);
+            return look(&room[..filled]);
+        }
+        let mut room = [MaybeUninit::<u8>::uninit(); FRONT];
+        let mut len = FRONT;
         // SAFETY: a handle that is not of a check is the address of a packet that the qdisc holds.
-        unsafe { sojourn_kernel_front(packet.number(), room.as_mut_ptr(), room.len()) }
+        // The bytes are the packet's own or a copy in `room`, and stay while `look` runs.
+        look(unsafe {
+            let at = sojourn_kernel_front(packet.number(), room.as_mut_ptr().cast(), &raw mut len);
+            slice::from_raw_parts(at, len.min(FRONT))
+        })
     }
 
     fn set_ce(packet: Handle) -> bool {
@@ -73,6 +97,22 @@ impl Kernel for Linux {
             // SAFETY: as above.
             unsafe { sojourn_kernel_clear_dscp(packet.number()) }
         }
+    }
+
+    fn mark(packet: Handle) -> u32 {
+        if is_checked(packet) {
+            return 0;
+        }
+        // SAFETY: as above.
+        unsafe { sojourn_kernel_mark(packet.number()) }
+    }
+
+    fn class(packet: Handle) -> u16 {
+        if is_checked(packet) {
+            return 0;
+        }
+        // SAFETY: as above.
+        unsafe { sojourn_kernel_class(packet.number()) }
     }
 
     fn free(packet: Handle) {
@@ -182,12 +222,16 @@ const DONE: i32 = 0;
 const NO_DISCIPLINE: i32 = 1;
 const NO_MEMORY: i32 = 2;
 
-/// Lays out the memory of a qdisc; nothing is allocated.
+/// Lays out the memory of a qdisc, whose drops are told with `call`; nothing is allocated.
 ///
 /// # Safety
 /// `at` is aligned to a page, with `bytes` bytes that nobody uses.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_arena(at: *mut u8, bytes: usize) -> *mut Memory {
+pub unsafe extern "C" fn sojourn_arena(
+    at: *mut u8,
+    bytes: usize,
+    call: *mut c_void,
+) -> *mut Memory {
     let head = size_of::<Memory>().next_multiple_of(64);
     let blocks = bytes.saturating_sub(head + 4096) / (64 + size_of::<Block>());
     // SAFETY: head, metadata and memory follow each other within `bytes`; 4096 are left for
@@ -206,6 +250,7 @@ pub unsafe extern "C" fn sojourn_arena(at: *mut u8, bytes: usize) -> *mut Memory
             start,
             bytes: Arena::bytes(blocks),
             spilled: 0,
+            call,
         });
         memory
     }
@@ -284,54 +329,88 @@ unsafe fn instance<'a>(memory: *mut Memory) -> &'a mut Option<Instance<Linux>> {
     unsafe { &mut *ptr::addr_of_mut!((*memory).instance) }
 }
 
-/// A packet as the C side describes it.
-#[repr(C)]
-pub struct COffer {
-    skb: usize,
-    front: *const u8,
-    front_len: usize,
-    len: u32,
-    mark: u32,
-    class: u16,
-}
-
-/// Offers a packet. False when there is no memory for it: then it is the caller's.
+/// Offers a packet that begins with `front`. `lengths` has its length (`qdisc_pkt_len`) in the
+/// lower half and that of `front` in the upper one, `facts` its memory and its hash: all of it is
+/// in registers. The packet is then the qdisc's, or was told to be dropped.
 ///
 /// # Safety
 /// As of [`sojourn_new`]; `front` has that many bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_enqueue(
     memory: *mut Memory,
-    offer: &COffer,
+    skb: usize,
+    front: *const u8,
+    lengths: u64,
     now: u64,
-    call: *mut c_void,
-) -> bool {
+    facts: u64,
+) {
     // SAFETY: the caller's.
-    let (has_room, instance) = unsafe { ((*memory).arena.has_room(), instance(memory)) };
-    let (Some(instance), Some(handle)) = (instance, Handle::new(offer.skb)) else {
-        return false;
-    };
-    if !has_room {
-        let needs = instance.makes_do();
-        // SAFETY: the caller's; the instance is no part of the arena.
-        if !needs.is_some_and(|bytes| unsafe { (*memory).arena.has_block(bytes) }) {
-            instance.lost(offer.len);
-            return false;
+    unsafe {
+        if (*memory).arena.has_room() {
+            offer(memory, skb, front, lengths, now, facts);
+        } else {
+            offer_without_room(memory, skb, front, lengths, now, facts);
         }
     }
+}
+
+/// The same when what the packet could need is not free.
+///
+/// # Safety
+/// As of [`sojourn_enqueue`].
+#[cold]
+#[inline(never)]
+unsafe fn offer_without_room(
+    memory: *mut Memory,
+    skb: usize,
+    front: *const u8,
+    lengths: u64,
+    now: u64,
+    facts: u64,
+) {
+    // SAFETY: the caller's; the instance is no part of the arena, and `call` is the C side's own.
+    unsafe {
+        let needs = instance(memory).as_mut().and_then(Instance::makes_do);
+        if needs.is_some_and(|bytes| (*memory).arena.has_block(bytes)) {
+            return offer(memory, skb, front, lengths, now, facts);
+        }
+        if let Some(instance) = instance(memory) {
+            instance.lost(lengths as u32);
+        }
+        sojourn_kernel_dropped((*memory).call, skb, DropReason::NoBuffer as u32);
+    }
+}
+
+/// Offers a packet for which there is memory.
+///
+/// # Safety
+/// As of [`sojourn_enqueue`].
+#[inline]
+unsafe fn offer(
+    memory: *mut Memory,
+    skb: usize,
+    front: *const u8,
+    lengths: u64,
+    now: u64,
+    facts: u64,
+) {
+    // SAFETY: the caller's.
+    let (call, instance) = unsafe { ((*memory).call, instance(memory)) };
+    let (Some(instance), Some(handle)) = (instance, Handle::new(skb)) else {
+        return;
+    };
     let offer = Offer {
         handle,
-        len: offer.len,
-        mark: offer.mark,
-        class: offer.class,
+        len: lengths as u32,
+        memory: facts as u32,
+        hash: (facts >> 32) as u32,
         // SAFETY: the caller's.
-        front: unsafe { slice::from_raw_parts(offer.front, offer.front_len) },
+        front: unsafe { slice::from_raw_parts(front, (lengths >> 32) as usize) },
     };
-    instance.enqueue(&offer, Time::from_nanos(now), &mut |handle, reason| {
+    instance.enqueue(&offer, Time::from_nanos(now), |handle, reason| {
         // SAFETY: `call` is the C side's own.
         unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
     });
-    true
 }
 
 /// Takes a packet: its address, or zero and in `next` the time before which none may leave (zero if
@@ -340,29 +419,21 @@ pub unsafe extern "C" fn sojourn_enqueue(
 /// # Safety
 /// As of [`sojourn_new`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_dequeue(
-    memory: *mut Memory,
-    now: u64,
-    next: &mut u64,
-    call: *mut c_void,
-) -> usize {
-    *next = 0;
+pub unsafe extern "C" fn sojourn_dequeue(memory: *mut Memory, now: u64, next: &mut u64) -> usize {
     // SAFETY: the caller's.
-    let Some(instance) = (unsafe { instance(memory) }) else {
-        return 0;
-    };
-    let taken = instance.dequeue(Time::from_nanos(now), &mut |handle, reason| {
-        // SAFETY: `call` is the C side's own.
-        unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
+    let (call, instance) = unsafe { ((*memory).call, instance(memory)) };
+    let taken = instance.as_mut().map(|instance| {
+        instance.dequeue(Time::from_nanos(now), |handle, reason| {
+            // SAFETY: `call` is the C side's own.
+            unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
+        })
     });
-    match taken {
-        Taken::Packet { handle, .. } => handle.number(),
-        Taken::NotBefore(time) => {
-            *next = time.as_nanos().max(1);
-            0
-        }
-        Taken::Empty => 0,
-    }
+    *next = match taken {
+        Some(Taken::Packet { handle, .. }) => return handle.number(),
+        Some(Taken::NotBefore(time)) => time.as_nanos().max(1),
+        Some(Taken::Empty) | None => 0,
+    };
+    0
 }
 
 /// Makes the qdisc follow another string.

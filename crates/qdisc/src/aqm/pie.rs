@@ -330,8 +330,10 @@ impl Pie {
         } else {
             (state.delay, 2 * u64::from(self.mtu))
         };
-        let short = delay < self.params.target / 2 && state.prob < SAFE_BELOW;
-        !state.burst_allowance.is_zero() || short || queue.bytes < spared
+        // The floating point last: a kernel does without a processor's.
+        !state.burst_allowance.is_zero()
+            || queue.bytes < spared
+            || (delay < self.params.target / 2 && state.prob < SAFE_BELOW)
     }
 
     /// Whether this arrival is to be signalled (RFC 8033 sections 4.1 and 5.4).
