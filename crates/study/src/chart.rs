@@ -137,8 +137,8 @@ impl Study {
         mut evaluator: Evaluator<'_>,
         stroke: Stroke,
     ) -> Vec<Line> {
-        if let (None, Shape::Time { series, of, .. }) = (&plan.lines, &plan.shape) {
-            return all_series(evaluator.first_run(panel).as_deref(), series, of, stroke);
+        if let (None, Shape::Time { .. }) = (&plan.lines, &plan.shape) {
+            return over_time(&plan.shape, panel, &mut evaluator, stroke);
         }
         self.each_line(plan, panel, stroke, |part, place| {
             let mut dots = self.points(&plan.shape, part, place, &mut evaluator);
@@ -188,9 +188,8 @@ impl Study {
             Shape::Boxes { x, of, .. } => boxes(x, of, place, evaluator),
             Shape::Scatter { points, x, y } => self.scatter(points, x, y, place, evaluator),
             Shape::Map { x, y, value } => map(x, y, value, place, evaluator),
-            Shape::Time { series, of, .. } => {
-                let run = evaluator.first_run(place);
-                let lines = all_series(run.as_deref(), series, of, Stroke::World(0));
+            Shape::Time { .. } => {
+                let lines = over_time(shape, place, evaluator, Stroke::World(0));
                 lines.into_iter().next().map_or_else(Vec::new, |l| l.points)
             }
             Shape::Distribution { of } => {
@@ -387,6 +386,37 @@ impl Dot {
             .into_iter()
             .all(f64::is_finite)
     }
+}
+
+/// The series of a chart over time: what of them is shown, in the unit of its axis.
+fn over_time(
+    shape: &Shape,
+    place: &Place,
+    evaluator: &mut Evaluator<'_>,
+    stroke: Stroke,
+) -> Vec<Line> {
+    let Shape::Time {
+        series,
+        of,
+        between: (from, to),
+        scale,
+        ..
+    } = shape
+    else {
+        return Vec::new();
+    };
+    let factor = scale
+        .as_ref()
+        .and_then(|scale| evaluator.quantity_at(place, scale).ok());
+    let factor = factor.map_or(1.0, |factor| factor.median);
+    let mut lines = all_series(evaluator.first_run(place).as_deref(), series, of, stroke);
+    for line in &mut lines {
+        line.points.retain(|dot| (*from..=*to).contains(&dot.x));
+        for dot in &mut line.points {
+            *dot = Dot::exact(dot.x, dot.y * factor);
+        }
+    }
+    lines
 }
 
 /// A series of the flows and links whose names fit.

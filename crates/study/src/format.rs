@@ -423,6 +423,16 @@ pub(crate) const CHARTS: &[Kind] = &[
                     QUANTITIES,
                     "Levels that were measured elsewhere: lines across.",
                 ),
+                may(
+                    "between",
+                    Form::Like(r"^ *[0-9.]+ *\.\. *[0-9.]+ *$"),
+                    "The seconds of the run that are shown, as `180 .. 320`. Default: all.",
+                ),
+                may(
+                    "scale",
+                    Form::Text,
+                    "A quantity by which the values are multiplied. Default: 1.",
+                ),
             ],
         ],
     },

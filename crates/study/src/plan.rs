@@ -49,6 +49,10 @@ pub(crate) enum Shape {
         of: String,
         /// Levels that were measured elsewhere, with their names.
         levels: Vec<(String, Expr)>,
+        /// What of the run is shown, in seconds.
+        between: (f64, f64),
+        /// By what the values are multiplied, for an axis in another unit.
+        scale: Option<Expr>,
     },
     /// A cumulative distribution: of a figure, or of the sojourn time at the study's link.
     Distribution { of: Option<Expr> },

@@ -263,12 +263,19 @@ fn a_series_is_read_between_two_times() {
         ("min(0, 2)", "~ 2 within 0%", yes),
         ("max(0.5, 2)", "~ 4 within 0%", yes),
         ("max(0, 0.5)", "~ 8 within 0%", yes),
+        ("sd(0, 2)", "~ 3.215 within 0.1%", yes),
+        ("p50(0, 2)", "~ 4 within 0%", yes),
+        ("p25(0, 2)", "~ 3 within 0%", yes),
+        ("p95(0, 2)", "~ 7.6 within 0.1%", yes),
+        ("p5(1.5, 2)", "~ 4 within 0%", yes),
         ("first_below(4, 0, 2)", "~ 1.5 within 0%", yes),
         ("first_above(2, 0.5, 2)", "~ 2 within 0%", yes),
         // Neither what never comes nor an interval without a value is a value.
         ("first_below(2, 0, 2)", ">= 0", no),
         ("max(0.5, 1)", ">= 0", no),
         ("mean(2, 9)", ">= 0", no),
+        ("p75(2, 9)", ">= 0", no),
+        ("sd(1.5, 2)", ">= 0", no),
     ] {
         let text = format!("link.series.target.{reading}[codel, n=3] {holds}");
         assert_eq!(held(&text), expected, "{text}");

@@ -205,6 +205,24 @@ impl Reader {
                 Some(_) => self.named(fields, "reference")?,
                 None => Vec::new(),
             },
+            between: self.between(fields)?,
+            scale: self.may_say(fields, "scale", claims::quantity)?,
+        })
+    }
+
+    /// `"180 .. 320"`: seconds of the run; all of it when left out.
+    fn between(&mut self, fields: &Fields<'_>) -> Option<(f64, f64)> {
+        let written: Option<Written> = fields.field("between", &mut self.problems)?;
+        let Some(Written { text, at }) = written else {
+            return Some((f64::NEG_INFINITY, f64::INFINITY));
+        };
+        let second = |text: &str| text.trim().parse::<f64>().ok();
+        let ends = text.split_once("..");
+        let ends = ends.and_then(|(from, to)| Some((second(from)?, second(to)?)));
+        ends.filter(|(from, to)| from < to).or_else(|| {
+            let message = format!("`{text}` is no span of time");
+            let help = "seconds of the run, the earlier first: `180 .. 320`".to_owned();
+            self.refuse(at, &fields.path("between"), message, Some(help))
         })
     }
 

@@ -96,7 +96,18 @@ fn a_chart_over_time_without_data_has_a_line() {
             "{message}\n{error}"
         );
     }
-    let right = chart("[\"rtt\", \"cwnd\"]");
+    for (key, message) in [
+        (
+            "between = \"320 .. 180\"",
+            "`320 .. 180` is no span of time",
+        ),
+        ("between = \"180\"", "`180` is no span of time"),
+        ("scale = \"1 +\"", "chart[1].scale"),
+    ] {
+        let error = measured("1 < 2", csv, TABLE, &(chart("\"rtt\"") + key)).expect_err(message);
+        assert!(error.contains(message), "{message}\n{error}");
+    }
+    let right = chart("[\"rtt\", \"cwnd\"]") + "between = \"1 .. 2\"\nscale = \"100 / 3\"\n";
     assert!(measured("1 < 2", csv, TABLE, &right).is_ok());
 }
 

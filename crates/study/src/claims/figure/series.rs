@@ -5,13 +5,29 @@ use sojourn_units::Unit;
 use sojourn_world::Series;
 use sojourn_world::figure::{self, Kind};
 
-const STATISTICS: [&str; 5] = ["mean", "min", "max", "first_below", "first_above"];
+const STATISTICS: [&str; 11] = [
+    "mean",
+    "min",
+    "max",
+    "sd",
+    "p5",
+    "p25",
+    "p50",
+    "p75",
+    "p95",
+    "first_below",
+    "first_above",
+];
 
 #[derive(Clone, Copy, Debug)]
 enum Statistic {
     Mean,
     Min,
     Max,
+    /// The standard deviation of a sample.
+    Deviation,
+    /// The value below which this share of the intervals lies, on the line between two.
+    Quantile(f64),
     /// When it first is below a value, which is in the series' own unit.
     FirstBelow(f64),
     FirstAbove(f64),
@@ -45,9 +61,15 @@ impl Reading {
             ("mean", &[from, to]) => (Statistic::Mean, from, to),
             ("min", &[from, to]) => (Statistic::Min, from, to),
             ("max", &[from, to]) => (Statistic::Max, from, to),
+            ("sd", &[from, to]) => (Statistic::Deviation, from, to),
+            ("p5", &[from, to]) => (Statistic::Quantile(0.05), from, to),
+            ("p25", &[from, to]) => (Statistic::Quantile(0.25), from, to),
+            ("p50", &[from, to]) => (Statistic::Quantile(0.5), from, to),
+            ("p75", &[from, to]) => (Statistic::Quantile(0.75), from, to),
+            ("p95", &[from, to]) => (Statistic::Quantile(0.95), from, to),
             ("first_below", &[value, from, to]) => (Statistic::FirstBelow(value), from, to),
             ("first_above", &[value, from, to]) => (Statistic::FirstAbove(value), from, to),
-            ("mean" | "min" | "max", _) => {
+            ("mean" | "min" | "max" | "sd" | "p5" | "p25" | "p50" | "p75" | "p95", _) => {
                 let help = format!("{metric}.{word}(10, 20): from 10 s to 20 s of the run");
                 return Err((format!("`{word}` needs two times"), help));
             }
@@ -75,8 +97,8 @@ impl Reading {
 
     pub(super) fn unit(&self) -> Unit {
         match self.statistic {
-            Statistic::Mean | Statistic::Min | Statistic::Max => self.unit,
             Statistic::FirstBelow(_) | Statistic::FirstAbove(_) => Unit::Seconds,
+            _ => self.unit,
         }
     }
 
@@ -97,13 +119,33 @@ impl Reading {
             Statistic::FirstAbove(value) => first(points.find(|point| point.value > value)),
             Statistic::Min => points.map(|point| point.value).fold(f64::NAN, f64::min),
             Statistic::Max => points.map(|point| point.value).fold(f64::NAN, f64::max),
-            Statistic::Mean => {
-                let (sum, count) = points.fold((0.0, 0_u32), |(sum, count), point| {
-                    (sum + point.value, count + 1)
-                });
-                // Nothing by nothing is no value.
-                sum / f64::from(count)
+            Statistic::Mean => mean(points.map(|point| point.value)),
+            Statistic::Deviation => {
+                let values: Vec<f64> = points.map(|point| point.value).collect();
+                let centre = mean(values.iter().copied());
+                let squares = values
+                    .iter()
+                    .map(|value| (value - centre) * (value - centre));
+                // Of one value there is none.
+                (squares.sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+            }
+            Statistic::Quantile(share) => {
+                let mut values: Vec<f64> = points.map(|point| point.value).collect();
+                values.sort_by(f64::total_cmp);
+                let Some(last) = values.len().checked_sub(1) else {
+                    return f64::NAN;
+                };
+                let at = share * last as f64;
+                let below = at as usize;
+                let above = values[last.min(below + 1)];
+                values[below] + (above - values[below]) * at.fract()
             }
         }
     }
+}
+
+/// NaN of no values.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    sum / f64::from(count)
 }
