@@ -36,7 +36,8 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "linux-home.csv", "arithmetic.csv", "rrul-be-live.toml", "rrul-live.toml",
         "host-isolation-live.toml", "ack-filter-live.toml", "ef-call-live.toml",
         "shaper-live.toml", "after-idle-live.toml", "collisions-many.toml",
-        "collisions.csv", "published.csv",
+        "collisions.csv", "collisions-new.toml", "collisions-new.csv", "tins-unshaped.toml",
+        "published.csv",
     ),
     study!(
         "codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "vcfp-today.toml",

@@ -14,7 +14,7 @@ static WORLDS: [(WorldName, &str); 2] = [
     (WorldName::new("live"), "live"),
 ];
 
-fn load(name: &str) -> Study {
+pub(crate) fn load(name: &str) -> Study {
     let worlds = [0, 1].map(|index: usize| WORLDS[index].0.clone());
     let study = Study::load(name, &Options::default(), &worlds);
     study.unwrap_or_else(|problems| panic!("{problems}"))
@@ -154,7 +154,7 @@ fn reasons(study: &Study) -> String {
     reasons.into_iter().map(line).collect()
 }
 
-const NAMES: [&str; 6] = [
+pub(crate) const NAMES: [&str; 6] = [
     "adth",
     "cake",
     "codel-red",

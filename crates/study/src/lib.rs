@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 mod another;
+#[cfg(test)]
+mod bounds;
 mod builtin;
 mod chart;
 mod choice;

@@ -123,8 +123,8 @@ fn the_study_of_cake_reads_with_its_references() {
     let study = load("cake").expect("it is built in");
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let published = ids.iter().filter(|id| id.starts_with('C')).count();
-    assert_eq!((published, ids.len()), (15, 21), "{ids:?}");
-    assert_eq!(study.settings.len(), 11);
+    assert_eq!((published, ids.len()), (17, 23), "{ids:?}");
+    assert_eq!(study.settings.len(), 13);
     let live = study
         .settings
         .iter()
