@@ -1,14 +1,14 @@
-//! The calendar of pending events: two four-way heaps on (time, wires last, order of scheduling).
+//! The calendar of pending events, in the order of (time, wires last, order of scheduling): a short
+//! sorted list of those that come soonest, and two four-way heaps.
 //!
-//! Why not `BinaryHeap`: most events re-arm their own source, which is one sift of the top here
-//! and a pop and a push there; and four children of 16 bytes are one cache line.
+//! Why a list: links and pipes have their next event within microseconds, and few of them have any.
+//! An event that re-arms its own source goes into the list past two or three others, which takes
+//! fewer instructions than a heap that moves its top. Of large networks the list is full, and what
+//! comes later waits in a heap.
 //!
-//! Why two: links and pipes have their next event within microseconds, endpoints have timers that
-//! are far away and mostly moved before they are due. Thousands of those in the same heap would
-//! lie in the way of every packet. The order is that of one heap: the earlier top comes first.
-//!
-//! Before both is a place for one key, the least that an event has scheduled: a packet on an access
-//! link mostly arrives before anything else happens, and never sees a heap.
+//! Why two heaps: endpoints have timers that are far away and mostly moved before they are due.
+//! Thousands of those in the same heap would lie in the way of every packet. The order is that of
+//! one heap: the earlier top comes first.
 
 use crate::packet::Way;
 use sojourn_units::Time;
@@ -49,7 +49,7 @@ impl Source {
     const BITS: u32 = INDEX_BITS + 3;
     /// The kinds that have timers, most of which are moved before they are due.
     const FAR: u8 = 1 << 3 | 1 << 4 | 1 << 5;
-    const WIRE: u32 = 7;
+    const WIRE: usize = 7;
 
     const fn new(kind: u32, index: usize) -> Self {
         Self(kind << INDEX_BITS | index as u32)
@@ -65,7 +65,7 @@ impl Source {
             Owner::Changes => Self::new(4, 0),
             Owner::Routing => Self::new(5, 0),
             Owner::Autorate => Self::new(6, 0),
-            Owner::Wire(index) => Self::new(Self::WIRE, index),
+            Owner::Wire(index) => Self::new(Self::WIRE as u32, index),
         }
     }
 
@@ -99,43 +99,45 @@ impl Source {
 /// scheduling, then source, in the low half. The order is unique, so the source never decides.
 type Key = u128;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Calendar {
-    /// The key before the heap of those that are near; the greatest possible one for none.
-    front: Key,
-    near: Heap,
-    far: Heap,
-    /// The least key of those that are far.
-    far_top: Key,
-    /// The least key of both heaps, and where that is. While the event of one of them is being
-    /// handled it is that event's.
-    least: (Key, Place),
-    /// The least key of all. While its event is being handled it stays here, though nowhere else.
-    top: Key,
-    /// Where that is.
-    place: Place,
-    scheduled: u64,
+/// Places of the list, of which the first holds no event.
+const PLACES: usize = 16;
+/// How many keys come into an empty list at once.
+const REFILL: usize = PLACES / 2;
+
+/// Time, and whether it is a wire's.
+#[inline]
+const fn high(key: Key) -> u64 {
+    (key >> 64) as u64
 }
 
-/// Where a key can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Front,
-    Near,
-    Far,
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar {
+    /// The least key of all. While its event is being handled it stays here, though nowhere else.
+    top: Key,
+    /// The least key of those that are far.
+    far_top: Key,
+    scheduled: u64,
+    /// How many keys the list holds.
+    len: usize,
+    /// The list, latest first, behind a place with the greatest possible key.
+    soon: [Key; PLACES],
+    /// No key in the list is greater: the least of the heap behind it.
+    bound: Key,
+    later: Heap,
+    far: Heap,
 }
 
 impl Default for Calendar {
     fn default() -> Self {
         Self {
-            front: Key::MAX,
-            near: Heap::default(),
-            far: Heap::default(),
-            far_top: Key::MAX,
-            least: (Key::MAX, Place::Near),
             top: Key::MAX,
-            place: Place::Front,
+            far_top: Key::MAX,
             scheduled: 0,
+            len: 0,
+            soon: [Key::MAX; PLACES],
+            bound: Key::MAX,
+            later: Heap::default(),
+            far: Heap::default(),
         }
     }
 }
@@ -151,7 +153,7 @@ impl Calendar {
         let low = (self.scheduled << Source::BITS) | u64::from(source.0);
         let time = time.as_nanos() << 1;
         // While a wire's event is being handled, what is scheduled for that time comes after it.
-        let last = source.0 >> INDEX_BITS == Source::WIRE || (self.top >> 64) as u64 == time | 1;
+        let last = source.kind() == Source::WIRE || high(self.top) == time | 1;
         (u128::from(time | u64::from(last)) << 64) | u128::from(low)
     }
 
@@ -173,98 +175,102 @@ impl Calendar {
     #[inline]
     pub(crate) fn push(&mut self, time: Time, source: Source) {
         let key = self.key(time, source);
-        let place = self.insert(key, source);
-        if key < self.top {
-            (self.top, self.place) = (key, place);
-        }
+        self.insert(key, source);
+        self.top = self.top.min(key);
     }
 
-    /// Puts a key in its place; if it is the least of all, that is what this returns.
     #[inline]
-    fn insert(&mut self, key: Key, source: Source) -> Place {
+    fn insert(&mut self, key: Key, source: Source) {
         if Source::FAR >> source.kind() & 1 != 0 {
             self.far.put(key);
             self.far_top = self.far_top.min(key);
-            self.note(key, Place::Far);
-            return Place::Far;
-        }
-        if self.front == Key::MAX {
-            self.front = key;
+        } else if self.is_soon(key) {
+            self.insert_soon(key);
         } else {
-            let more = self.front.max(key);
-            self.front = self.front.min(key);
-            self.near.put(more);
-            self.note(more, Place::Near);
+            self.later.put(key);
         }
-        Place::Front
     }
 
-    /// A key has come into a heap.
+    /// Whether a new key belongs into the list, which then has room for it.
     #[inline]
-    fn note(&mut self, key: Key, place: Place) {
-        if key < self.least.0 {
-            self.least = (key, place);
+    fn is_soon(&mut self, key: Key) -> bool {
+        high(key) < high(self.bound) && (self.len < PLACES - 1 || self.put_off(key))
+    }
+
+    /// Puts a new key into the list, past those that are less: as it is the last one in the order
+    /// of scheduling, the high halves tell.
+    #[inline]
+    fn insert_soon(&mut self, key: Key) {
+        self.len += 1;
+        let mut place = self.len;
+        loop {
+            let before = self.soon[(place - 1) % PLACES];
+            if high(before) > high(key) {
+                break;
+            }
+            self.soon[place % PLACES] = before;
+            place -= 1;
         }
+        self.soon[place % PLACES] = key;
+    }
+
+    /// The list is full: moves the latest half of it into the heap behind. Returns whether the key
+    /// still belongs into the list.
+    #[cold]
+    fn put_off(&mut self, key: Key) -> bool {
+        for place in 1..=REFILL {
+            self.later.put(self.soon[place]);
+        }
+        self.soon.copy_within(1 + REFILL..=self.len, 1);
+        self.len -= REFILL;
+        self.bound = self.later.top();
+        key < self.bound
+    }
+
+    /// The list is empty: takes the first of the heap behind it.
+    #[cold]
+    fn refill(&mut self) {
+        self.len = self.later.len.min(REFILL);
+        for place in (1..=self.len).rev() {
+            self.soon[place] = self.later.take();
+        }
+        self.bound = self.later.top();
     }
 
     /// The first event is going to be handled.
     #[inline]
     pub(crate) fn begin(&mut self) {
-        match self.place {
-            Place::Near => self.near.is_vacant = true,
-            Place::Front => self.front = Key::MAX,
-            Place::Far => {
-                self.far.is_vacant = true;
-                self.far_top = Key::MAX;
-            }
+        // The low halves differ between any two.
+        if self.top as u64 == self.far_top as u64 {
+            self.far.take();
+            self.far_top = self.far.top();
+        } else {
+            self.len -= 1;
         }
     }
 
     /// The first event, of `source`, has been handled, and is due again at this time.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once for each kind of source")]
+    #[inline(always)]
     pub(crate) fn end(&mut self, again: Option<Time>, source: Source) {
-        if self.place == Place::Front {
-            if let Some(time) = again {
-                let key = self.key(time, source);
-                self.insert(key, source);
-            }
-        } else {
-            self.end_in_heap(again, source);
-        }
-        (self.top, self.place) = (self.front, Place::Front);
-        if self.least.0 < self.front {
-            (self.top, self.place) = self.least;
+        if let Some(time) = again {
+            let key = self.key(time, source);
+            self.insert(key, source);
         }
     }
 
-    /// The same, of an event that was in a heap.
+    /// After [`end`](Self::end): which event comes first.
     #[inline]
-    fn end_in_heap(&mut self, again: Option<Time>, source: Source) {
-        if self.near.is_vacant {
-            self.near.is_vacant = false;
-            // One sift instead of two, if anything is there to take its place.
-            let key = match again {
-                Some(time) => self.key(time, source),
-                None if self.front != Key::MAX => std::mem::replace(&mut self.front, Key::MAX),
-                None => self.near.last(),
-            };
-            self.near.sink(key);
-        } else {
-            if let Some(time) = again {
-                let key = self.key(time, source);
-                self.insert(key, source);
-            }
-            if self.place == Place::Far {
-                if self.far.is_vacant {
-                    self.far.is_vacant = false;
-                    let key = self.far.last();
-                    self.far.sink(key);
-                }
-                self.far_top = self.far.top();
-            }
+    pub(crate) fn turn(&mut self) {
+        if self.len == 0 {
+            self.refill();
         }
-        self.least = (self.near.top(), Place::Near);
-        self.note(self.far_top, Place::Far);
+        let soonest = self.soon[self.len % PLACES];
+        self.top = if high(soonest) < high(self.far_top) {
+            soonest
+        } else {
+            soonest.min(self.far_top)
+        };
     }
 }
 
@@ -275,8 +281,6 @@ struct Heap {
     keys: Vec<Key>,
     /// How many of them are taken.
     len: usize,
-    /// The first has been taken away, and none is in its place yet.
-    is_vacant: bool,
 }
 
 impl Default for Heap {
@@ -284,7 +288,6 @@ impl Default for Heap {
         Self {
             keys: vec![Key::MAX],
             len: 0,
-            is_vacant: false,
         }
     }
 }
@@ -298,15 +301,6 @@ impl Heap {
 
     #[inline(never)]
     fn put(&mut self, key: Key) {
-        if std::mem::take(&mut self.is_vacant) {
-            self.sink(key);
-        } else {
-            self.push(key);
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, key: Key) {
         let mut hole = self.len;
         if hole == self.keys.len() {
             self.keys.resize(hole + 4, Key::MAX);
@@ -323,12 +317,16 @@ impl Heap {
         self.keys[hole] = key;
     }
 
-    /// Takes the key in the last place; the greatest possible one if that is the first.
-    #[inline]
-    fn last(&mut self) -> Key {
+    /// Takes the least key, of which there is one.
+    #[inline(never)]
+    fn take(&mut self) -> Key {
+        let top = self.top();
         self.len -= 1;
-        let key = std::mem::replace(&mut self.keys[self.len], Key::MAX);
-        if self.len > 0 { key } else { Key::MAX }
+        let last = std::mem::replace(&mut self.keys[self.len], Key::MAX);
+        if self.len > 0 {
+            self.sink(last);
+        }
+        top
     }
 
     /// Puts `key` where it belongs, starting from a hole at the top.
@@ -384,12 +382,14 @@ mod tests {
                     (1, Some(gone)) => {
                         calendar.begin();
                         calendar.end(None, gone.3);
+                        calendar.turn();
                         model.retain(|e| *e != gone);
                     }
                     (2, Some(gone)) => {
                         model.retain(|e| *e != gone);
                         calendar.begin();
                         calendar.end(Some(Time::from_nanos(gone.0 + at)), gone.3);
+                        calendar.turn();
                         let last = gone.3.kind() == 7 || gone.1 && at == 0;
                         model.push((gone.0 + at, last, 10 * order, gone.3));
                     }
@@ -406,6 +406,7 @@ mod tests {
                         }
                         let again = (kind == 3).then(|| Time::from_nanos(gone.0 + at));
                         calendar.end(again, gone.3);
+                        calendar.turn();
                         if kind == 3 {
                             let last = gone.3.kind() == 7 || gone.1 && at == 0;
                             model.push((gone.0 + at, last, 10 * order + 9, gone.3));
