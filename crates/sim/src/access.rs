@@ -91,13 +91,13 @@ impl AccessLinks {
     /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
-    pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
+    pub(crate) fn send_up(&mut self, packet: &Packet, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[packet.way.index()];
         let arrival = lane.send(UP, &self.pace, now, packet.len);
         let place = Place {
             arrival,
             next: NONE,
-            packet,
+            packet: *packet,
         };
         let index = self.free;
         let index = if let Some(old) = self.pool.get_mut(index as usize) {
@@ -124,22 +124,31 @@ impl AccessLinks {
         place.map(|place| &place.packet)
     }
 
-    /// The first packet on the uplink of `way` arrives: takes it, and tells when the next does.
-    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    /// A packet that has just arrived, where it lies until another one is sent.
+    #[inline]
+    pub(crate) fn arrived(&self, place: u32) -> Option<&Packet> {
+        self.pool.get(place as usize).map(|place| &place.packet)
+    }
+
+    /// The first packet on the uplink of `way` arrives: tells where it lies, and when the next one
+    /// does.
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most packets take"
+    )]
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, way: Way) -> Option<(Packet, Option<Time>)> {
+    pub(crate) fn arrive(&mut self, way: Way) -> Option<(u32, Option<Time>)> {
         let lane = &mut self.lanes[way.index()];
         let index = lane.first;
         let place = self.pool.get_mut(index as usize)?;
-        let packet = place.packet;
         let next = std::mem::replace(&mut place.next, self.free);
         self.free = index;
         lane.first = next;
         if next == NONE {
             lane.last = NONE;
-            return Some((packet, None));
+            return Some((index, None));
         }
-        Some((packet, Some(self.pool[next as usize].arrival)))
+        Some((index, Some(self.pool[next as usize].arrival)))
     }
 
     /// When a packet of `len` bytes that comes to its receiver's downlink at `now` has passed

@@ -52,7 +52,8 @@ impl Source {
     const WIRE: usize = 7;
 
     const fn new(kind: u32, index: usize) -> Self {
-        Self(kind << INDEX_BITS | index as u32)
+        // The mask lets the compiler see the kind.
+        Self(kind << INDEX_BITS | index as u32 & (MAX_OWNERS as u32 - 1))
     }
 
     #[inline]
@@ -176,7 +177,10 @@ impl Calendar {
     pub(crate) fn push(&mut self, time: Time, source: Source) {
         let key = self.key(time, source);
         self.insert(key, source);
-        self.top = self.top.min(key);
+        // Not so while an event is being handled, and else among the first things of a run.
+        if high(key) < high(self.top) {
+            self.top = key;
+        }
     }
 
     #[inline]

@@ -351,7 +351,7 @@ impl Engine {
 
     fn settle_mail(&mut self, now: Time) {
         while let Some(packet) = self.net.settle(now) {
-            self.receive(packet, now);
+            self.receive(&packet, now);
         }
     }
 
@@ -380,39 +380,42 @@ impl Engine {
         // A change of the delay arms a pipe anew, so that the event above may be stale: taking it
         // out of the calendar would cost a search.
         let (interface, next) = (pipe.interface as usize, pipe.next);
-        let packet = pipe.pop(now);
+        let Some(&packet) = pipe.arrived(now) else {
+            let again = pipe.due();
+            pipe.armed = again.unwrap_or(Time::MAX);
+            return again;
+        };
+        pipe.advance();
         // Armed before the packet goes on: what follows may put another into this pipe.
         let again = pipe.due();
         pipe.armed = again.unwrap_or(Time::MAX);
-        if let Some(packet) = packet {
-            let forwarding = &self.net.passage.forwarding;
-            match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
-                Next::Interface(next) => {
-                    let mut packet = packet;
-                    if packet.token().is_none() || self.net.passage.hop(&mut packet) {
-                        self.net.offer(next as usize, packet, now);
-                    }
+        let forwarding = &self.net.passage.forwarding;
+        match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
+            Next::Interface(next) => {
+                let mut packet = packet;
+                if packet.token().is_none() || self.net.passage.hop(&mut packet) {
+                    self.net.offer(next as usize, &packet, now);
                 }
-                Next::Host => self.receive_here(packet, now),
-                Next::Nowhere => debug_assert!(false, "a packet left its way"),
             }
+            Next::Host => self.receive_here(&packet, now),
+            Next::Nowhere => debug_assert!(false, "a packet left its way"),
         }
         again
     }
 
     /// A packet has arrived at the end of its way, over a radio.
     #[inline(never)]
-    fn receive(&mut self, packet: Packet, now: Time) {
+    fn receive(&mut self, packet: &Packet, now: Time) {
         self.receive_here(packet, now);
     }
 
     /// A packet has arrived at the end of its way. Compiled into the loop, as are those that it
-    /// calls: a packet is too large to hand around.
+    /// calls.
     #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
-    fn receive_here(&mut self, packet: Packet, now: Time) {
+    fn receive_here(&mut self, packet: &Packet, now: Time) {
         if self.net.passage.tapped.is_some() {
-            self.net.passage.show(Seen::Received, &packet, now);
+            self.net.passage.show(Seen::Received, packet, now);
         }
         let index = packet.way.back().index();
         let endpoint = &mut self.endpoints[index];
@@ -422,7 +425,7 @@ impl Engine {
         if let Some(spp) = recorder.spp().filter(|_| endpoint.paired) {
             // A pair of observers sees what a capture at both hosts would: by the sending time
             // where the transport has it, by the identity of the packet where not.
-            match endpoint.transport.sent(&packet) {
+            match endpoint.transport.sent(packet) {
                 Some(sent) => spp.passed(now, !first, sent),
                 None => spp.reached(now, !first, packet.identity()),
             }
@@ -441,7 +444,7 @@ impl Engine {
                 if let Some(token) = packet.token()
                     && let Some(outside) = &mut self.net.passage.outside
                 {
-                    outside.arrived(token, &packet, sent, now);
+                    outside.arrived(token, packet, sent, now);
                 }
                 // A line that duplicates must not make a flow look faster than it is.
                 if transport.has_come(datagram) {
@@ -469,7 +472,15 @@ impl Engine {
                 {
                     recorder.rtt(now, rtt);
                 }
-                self.heard(index, news, now);
+                if news.delivered > 0 {
+                    let notable = app::deliver(endpoint, recorder, news.delivered, now);
+                    if notable | endpoint.hears {
+                        self.hear(index, news.delivered, notable, now);
+                    }
+                }
+                if news.established | news.writable {
+                    self.turn(index, news, now);
+                }
             }
             (Body::Segment(_), Transport::Udp { .. }) => {
                 debug_assert!(false, "a segment for a socket of datagrams");
@@ -536,7 +547,7 @@ impl Engine {
             {
                 spp.left(now, endpoint.is_first(), packet.identity());
             }
-            self.net.emit_here(packet, now);
+            self.net.emit_here(&packet, now);
         }
     }
 
@@ -566,7 +577,7 @@ impl Engine {
             }
             self.recorders[flow].datagram_sent(now);
             let packet = self.endpoints[index].datagram(datagram, now);
-            self.net.emit(packet, now);
+            self.net.emit(&packet, now);
         }
         self.datagrams = datagrams;
     }

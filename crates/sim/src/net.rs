@@ -49,28 +49,28 @@ impl Net {
             }
         }
         packet = packet.of_outside(outside.keep(payload), ttl);
-        self.emit(packet, now);
+        self.emit(&packet, now);
     }
 
     /// Sends a packet on its way: over the host's access link, or straight to the first queue.
     #[inline(never)]
-    pub(crate) fn emit(&mut self, packet: Packet, now: Time) {
+    pub(crate) fn emit(&mut self, packet: &Packet, now: Time) {
         self.emit_here(packet, now);
     }
 
     /// [`emit`](Self::emit), compiled into where segments come from.
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
-    pub(crate) fn emit_here(&mut self, packet: Packet, now: Time) {
+    pub(crate) fn emit_here(&mut self, packet: &Packet, now: Time) {
         let passage = &mut self.passage;
         if passage.tapped.is_some() {
-            passage.show(Seen::Emitted, &packet, now);
+            passage.show(Seen::Emitted, packet, now);
         }
         let way = packet.way;
         if let Forwarding::Mesh(mesh) = &mut passage.forwarding {
             // Over a radio a packet first needs a next hop; without a route it waits in the
             // routing protocol, not in a queue.
-            match mesh.emit(&packet, now, &mut passage.mail) {
+            match mesh.emit(packet, now, &mut passage.mail) {
                 Some(station) => self.offer(station as usize, packet, now),
                 None => self.arm_routing(),
             }
@@ -85,7 +85,7 @@ impl Net {
                     .push(arrival, Source::of(Owner::Uplink(way)));
             }
         } else {
-            let first = passage.forwarding.first(&packet);
+            let first = passage.forwarding.first(packet);
             self.offer(first, packet, now);
         }
     }
@@ -109,31 +109,31 @@ impl Net {
 
     /// Offers a packet to an interface, whose medium may start it.
     #[inline(never)]
-    pub(crate) fn offer(&mut self, index: usize, packet: Packet, now: Time) {
+    pub(crate) fn offer(&mut self, index: usize, packet: &Packet, now: Time) {
         self.offer_here(index, packet, now);
     }
 
     /// [`offer`](Self::offer), compiled into where most packets come from.
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
-    fn offer_here(&mut self, index: usize, packet: Packet, now: Time) {
+    fn offer_here(&mut self, index: usize, packet: &Packet, now: Time) {
         let passage = &mut self.passage;
         if passage.tapped.is_some() {
-            passage.show(Seen::Offered(index), &packet, now);
+            passage.show(Seen::Offered(index), packet, now);
         }
         if let Some(autorates) = &mut passage.autorates {
-            autorates.offered(index, &packet, now);
+            autorates.offered(index, packet, now);
         }
         // Observers first: a queue may drop the packet, and what was offered counts even so.
         let interface = &mut passage.interfaces[index];
         let medium = &mut self.media[interface.medium as usize];
         if let Medium::Wire(wire) = medium
             && wire.is_free(now)
-            && interface.pass(&packet, now)
+            && interface.pass(packet, now)
         {
             return wire.launch(packet, passage, now);
         }
-        interface.offer(packet, now);
+        interface.offer(*packet, now);
         medium.waited_for(index, passage, now);
     }
 
@@ -151,7 +151,7 @@ impl Net {
             // A station may relay the packet, learn a route from it, or both.
             match mesh.arrived((from, to), &mut packet, now, &mut passage.mail) {
                 Arrived::Host => return Some(packet),
-                Arrived::Relay => self.offer(to as usize, packet, now),
+                Arrived::Relay => self.offer(to as usize, &packet, now),
                 Arrived::Nowhere => {}
             }
         }
@@ -185,7 +185,7 @@ impl Net {
     /// Queues a packet at a station.
     fn queue(&mut self, station: usize, packet: Packet, now: Time) {
         if !packet.is_routing() {
-            return self.offer(station, packet, now);
+            return self.offer(station, &packet, now);
         }
         let interface = &mut self.passage.interfaces[station];
         interface.offer_routing(packet, now);
@@ -238,9 +238,11 @@ impl Net {
 
     /// The packet at the head of an uplink arrives. Returns when the next one does.
     pub(crate) fn uplink_event(&mut self, way: Way, now: Time) -> Option<Time> {
-        let (packet, again) = self.passage.access.as_mut()?.arrive(way)?;
+        let access = self.passage.access.as_mut()?;
+        let (place, again) = access.arrive(way)?;
+        let packet = *access.arrived(place)?;
         let first = self.passage.forwarding.first(&packet);
-        self.offer_here(first, packet, now);
+        self.offer_here(first, &packet, now);
         again
     }
 

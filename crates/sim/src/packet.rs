@@ -1,4 +1,5 @@
-//! The simulator's packet: one cache line, moved by value.
+//! The simulator's packet: one cache line. Who hands it on hands a reference on, and who keeps it
+//! copies it.
 //!
 //! Not here: hosts, marks and classes, which few queues ask for (see `label`).
 

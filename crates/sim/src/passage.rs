@@ -100,7 +100,7 @@ impl Passage {
     /// Puts a packet in flight that arrives at the end of its pipe at `arrival`.
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
-    pub(crate) fn fly(&mut self, leg: Leg, mut arrival: Time, packet: Packet) {
+    pub(crate) fn fly(&mut self, leg: Leg, mut arrival: Time, packet: &Packet) {
         if leg.next == Next::Host
             && let Some(access) = &mut self.access
         {

@@ -65,19 +65,19 @@ impl Pipe {
     /// Puts a packet in flight. Equal times keep their order; the walk from the back is one
     /// step unless jitter may reorder.
     #[inline]
-    pub(crate) fn push(&mut self, at: Time, packet: Packet) {
+    pub(crate) fn push(&mut self, at: Time, packet: &Packet) {
         if self.latest <= at {
             self.latest = at;
-            self.flight.push_back((at, packet));
+            self.flight.push_back((at, *packet));
         } else {
             self.insert(at, packet);
         }
     }
 
     #[cold]
-    fn insert(&mut self, at: Time, packet: Packet) {
+    fn insert(&mut self, at: Time, packet: &Packet) {
         let place = self.flight.partition_point(|&(other, _)| other <= at);
-        self.flight.insert(place, (at, packet));
+        self.flight.insert(place, (at, *packet));
     }
 
     /// Arrival of the last packet in flight, or zero.
@@ -85,17 +85,21 @@ impl Pipe {
         self.flight.back().map_or(Time::ZERO, |&(at, _)| at)
     }
 
-    /// Takes the next packet if it has arrived.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<Packet> {
-        if self.due()? > now {
-            return None;
-        }
-        let (_, packet) = self.flight.pop_front()?;
+    /// The next packet, if it has arrived.
+    #[inline]
+    pub(crate) fn arrived(&self, now: Time) -> Option<&Packet> {
+        let (at, packet) = self.flight.front()?;
+        (*at <= now).then_some(packet)
+    }
+
+    /// Goes on to the packet behind it.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        self.flight.pop_front();
         if self.flight.is_empty() {
             // Back to the ring's first places: those of a pipe that seldom holds more than a few
             // packets stay in the cache, where going round the whole ring would miss it.
             self.flight.clear();
         }
-        Some(packet)
     }
 }

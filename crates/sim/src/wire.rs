@@ -113,7 +113,7 @@ impl Wire {
                 Dequeue::Empty => return None,
                 Dequeue::NotBefore(time) => return Some(time),
                 Dequeue::Packet { packet, .. } => {
-                    self.launch(packet, passage, now);
+                    self.launch(&packet, passage, now);
                     if self.free_at > now {
                         let waits = passage.interfaces[index].waits();
                         return waits.then_some(self.free_at);
@@ -132,16 +132,16 @@ impl Wire {
     /// Starts a packet now, and puts it into its pipe.
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
-    pub(crate) fn launch(&mut self, packet: Packet, passage: &mut Passage, now: Time) {
+    pub(crate) fn launch(&mut self, packet: &Packet, passage: &mut Passage, now: Time) {
         let index = self.ends.interface as usize;
         self.free_at = self.transmitter.finish(now, packet.len.into());
         if passage.tapped.is_some() {
-            passage.show(Seen::Dequeued(index), &packet, now);
+            passage.show(Seen::Dequeued(index), packet, now);
         }
         if let Some(autorates) = &mut passage.autorates {
-            autorates.sent(index, &packet, self.free_at);
+            autorates.sent(index, packet, self.free_at);
         }
-        let leg = passage.forwarding.leg(index, &packet);
+        let leg = passage.forwarding.leg(index, packet);
         let pipe = &passage.pipes[leg.pipe as usize];
         let due = self.free_at + pipe.delay;
         match &mut self.impairment {
@@ -175,7 +175,7 @@ impl Wire {
 fn launch_again(
     fate: &Fate,
     (index, leg): (usize, Leg),
-    packet: Packet,
+    packet: &Packet,
     passage: &mut Passage,
     now: Time,
 ) {

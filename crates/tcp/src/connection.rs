@@ -194,21 +194,27 @@ impl Connection {
     )]
     #[inline(always)]
     pub fn receive(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
+        let mut received = Received::default();
         if self.phase == Phase::Open && segment.flags.is_established() {
-            let mut received = Received::default();
             self.receive_open(segment, ecn, now, &mut received);
-            return received;
+        } else {
+            self.receive_rare(segment, ecn, now, &mut received);
         }
-        self.receive_rare(segment, ecn, now)
+        received
     }
 
     /// A segment before or after the time in which data flows, or one that disturbs it.
     #[inline(never)]
-    fn receive_rare(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
-        let mut received = Received::default();
+    fn receive_rare(
+        &mut self,
+        segment: &Segment,
+        ecn: Codepoint,
+        now: Time,
+        received: &mut Received,
+    ) {
         if segment.flags.has(Flags::RST) {
             self.reset(segment);
-            return received;
+            return;
         }
         match self.phase {
             Phase::Closed => {
@@ -217,28 +223,28 @@ impl Connection {
                     seq: segment.ack,
                     ..Reset::default()
                 });
-                return received;
+                return;
             }
             Phase::Listen => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
                     self.answer_syn(segment, ecn, now);
                 }
-                return received;
+                return;
             }
             Phase::SynSent => {
-                self.receive_in_syn_sent(segment, ecn, now, &mut received);
-                return received;
+                self.receive_in_syn_sent(segment, ecn, now, received);
+                return;
             }
             Phase::SynReceived => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
                     // The SYN once more: our answer was lost.
                     self.receive_syn_again(segment, ecn);
-                    return received;
+                    return;
                 }
                 if !segment.flags.has(Flags::ACK) || segment.ack != self.isn.wrapping_add(1) {
-                    return received;
+                    return;
                 }
-                self.establish(segment, now, &mut received);
+                self.establish(segment, now, received);
                 self.read_last_ack(segment, now);
             }
             Phase::Open => {}
@@ -247,12 +253,11 @@ impl Connection {
             // A repeated SYN-ACK: our ACK was lost.
             self.receiver.ack_now = true;
             self.note_syn_ack(ecn);
-            return received;
+            return;
         }
         if segment.flags.has(Flags::ACK) {
-            self.receive_open(segment, ecn, now, &mut received);
+            self.receive_open(segment, ecn, now, received);
         }
-        received
     }
 
     fn receive_open(
@@ -395,6 +400,13 @@ impl Connection {
             0 => self.mss,
             blocks => self.mss.saturating_sub(Config::sack_len(blocks)).max(1),
         };
+        if self.sender.is_calm() {
+            if let Some(outgoing) = self.sender.poll_calm(room, now) {
+                return Some(self.data_here(&outgoing, room, now));
+            }
+            self.pace_timer = Time::MAX;
+            return self.owed_ack(now);
+        }
         if let Some(outgoing) = self.sender.poll(room, now) {
             return Some(self.data(&outgoing, room, now));
         }
@@ -479,7 +491,16 @@ impl Connection {
         }
     }
 
+    /// A segment with data.
+    #[inline(never)]
     fn data(&mut self, outgoing: &Outgoing, room: u16, now: Time) -> Transmit {
+        self.data_here(outgoing, room, now)
+    }
+
+    /// [`data`](Self::data), compiled into the way that most segments take.
+    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[inline(always)]
+    fn data_here(&mut self, outgoing: &Outgoing, room: u16, now: Time) -> Transmit {
         let mut flags = Flags::ACK;
         if outgoing.fin {
             flags = flags.with(Flags::FIN);
@@ -521,23 +542,24 @@ impl Connection {
         now: Time,
     ) -> Segment {
         self.segments += 1;
+        let (ts, ts_echo) = if self.receiver.timestamps() {
+            (now, self.receiver.ts_recent())
+        } else {
+            (Time::ZERO, Time::ZERO)
+        };
         let mut segment = Segment {
+            ts,
+            ts_echo,
             seq: number,
             ack: self.receiver.ack_number(),
+            sack: self.receiver.sacks(sack_count),
             window: self.receiver.offer(),
+            payload: 0,
             flags,
             sack_count,
-            ..Segment::default()
         };
-        if self.receiver.timestamps() {
-            segment.ts = now;
-            segment.ts_echo = self.receiver.ts_recent();
-        }
-        if sack_count > 0 {
-            self.receiver.fill_sacks(&mut segment.sack);
-        }
         if self.phase == Phase::Open && self.receiver.echo() {
-            self.echo(&mut segment, is_pure, fits);
+            segment = self.echo(segment, is_pure, fits);
         }
         self.receiver.on_ack_sent();
         segment

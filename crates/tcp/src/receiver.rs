@@ -269,8 +269,18 @@ impl Receiver {
         (self.store.recent().len() + usize::from(self.duplicate.is_some())).min(3) as u8
     }
 
-    /// Writes the SACK blocks, the duplicate report first.
-    pub(crate) fn fill_sacks(&self, blocks: &mut [SackBlock; 3]) {
+    /// So many SACK blocks, the duplicate report first.
+    #[inline]
+    pub(crate) fn sacks(&self, count: u8) -> [SackBlock; 3] {
+        if count == 0 {
+            return [SackBlock::default(); 3];
+        }
+        self.blocks()
+    }
+
+    #[inline(never)]
+    fn blocks(&self) -> [SackBlock; 3] {
+        let mut blocks = [SackBlock::default(); 3];
         let ranges = self.duplicate.iter().chain(self.store.recent());
         for (block, &(start, end)) in blocks.iter_mut().zip(ranges) {
             *block = SackBlock {
@@ -278,6 +288,7 @@ impl Receiver {
                 end: seq::wire(self.isn, end),
             };
         }
+        blocks
     }
 
     /// The application stops or starts reading. Returns what it reads at once.

@@ -378,7 +378,14 @@ impl Sender {
     }
 
     /// Length of the next new segment, if receiver and Nagle allow one.
+    #[inline(never)]
     fn fresh_len(&self, room: u16) -> Option<u16> {
+        self.fresh_len_here(room)
+    }
+
+    #[expect(clippy::inline_always, reason = "as `send_fresh`")]
+    #[inline(always)]
+    fn fresh_len_here(&self, room: u16) -> Option<u16> {
         let unsent = self.written.min(self.buffered).saturating_sub(self.next);
         if unsent == 0 {
             return self.fin_waiting().then_some(0);
@@ -401,30 +408,32 @@ impl Sender {
         Some(len as u16)
     }
 
-    fn stamp(&mut self, now: Time) -> Stamp {
+    fn stamp(&mut self, idle: bool, now: Time) -> Stamp {
         // After an idle time the rate sample begins anew, or the pause would count as slow
         // delivery.
-        let idle = self.board.is_empty();
         self.rate.stamp(now, idle)
     }
 
     #[inline(never)]
     fn send_new(&mut self, len: u16, now: Time) -> Outgoing {
-        self.send_fresh(len, now)
+        self.send_fresh::<false>(len, self.board.in_flight(), now)
     }
 
+    /// Sends new data. `CALM`: of a sender that [is calm](Self::is_calm) and does not pace.
     #[expect(
         clippy::inline_always,
         reason = "once for the way that most segments take"
     )]
     #[inline(always)]
-    fn send_fresh(&mut self, len: u16, now: Time) -> Outgoing {
+    fn send_fresh<const CALM: bool>(&mut self, len: u16, in_flight: u32, now: Time) -> Outgoing {
         let first = self.board.is_empty();
         if first {
             self.resume(now);
         }
-        self.start_transmission(now);
-        let stamp = self.stamp(now);
+        if in_flight == 0 {
+            self.start_transmission(now);
+        }
+        let stamp = self.stamp(first, now);
         let offset = self.next;
         let end = offset + u64::from(len);
         let fin = self.fin_due() && end == self.written;
@@ -444,7 +453,10 @@ impl Sender {
         }
         self.prr.sent += 1;
         self.data_segments += 1;
-        self.charge(len, now);
+        self.last_sent = now;
+        if !CALM {
+            self.pace(len, now);
+        }
         let write_ends = end >= self.push_at;
         if write_ends {
             self.writes.send_through(end);
@@ -462,8 +474,10 @@ impl Sender {
     }
 
     fn send_again(&mut self, id: u64, now: Time) -> Outgoing {
-        self.start_transmission(now);
-        let stamp = self.stamp(now);
+        if self.board.in_flight() == 0 {
+            self.start_transmission(now);
+        }
+        let stamp = self.stamp(self.board.is_empty(), now);
         self.board.resend(id, now, &stamp);
         let record = *self.board.get(id);
         // The timer guards the head: a retransmission of another segment must not put its timeout
@@ -475,7 +489,8 @@ impl Sender {
         self.prr.sent += 1;
         self.data_segments += 1;
         self.counters.retransmitted += 1;
-        self.charge(record.payload(), now);
+        self.last_sent = now;
+        self.pace(record.payload(), now);
         Outgoing {
             offset: record.start(),
             payload: record.payload(),

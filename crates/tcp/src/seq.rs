@@ -15,7 +15,12 @@ pub(crate) const fn offset(isn: u32, number: u32, near: u64) -> u64 {
         .wrapping_sub(isn)
         .wrapping_sub(near as u32)
         .cast_signed();
-    near.saturating_add_signed(distance as i64)
+    // No stream comes near the ends of 64 bits.
+    let offset = near.cast_signed() + distance as i64;
+    if offset < 0 {
+        return 0;
+    }
+    offset.cast_unsigned()
 }
 
 #[cfg(test)]

@@ -1,42 +1,54 @@
 //! What apps hear, and what they want done.
 
 use super::Engine;
-use crate::host::SimPort;
+use crate::host::{Endpoint, SimPort};
 use sojourn_apps::{Input, Message, Wish};
 use sojourn_tcp::Received;
 use sojourn_units::Time;
+use sojourn_world::FlowRecorder;
+
+/// Data has come to an endpoint. Tells whether something is complete.
+#[expect(
+    clippy::inline_always,
+    reason = "of most packets there is no more to tell"
+)]
+#[inline(always)]
+pub(super) fn deliver(
+    endpoint: &mut Endpoint,
+    recorder: &mut FlowRecorder,
+    bytes: u64,
+    now: Time,
+) -> bool {
+    let notable = endpoint.deliver(bytes);
+    if !endpoint.is_first() {
+        recorder.delivered(now, bytes);
+        if notable && endpoint.completes_file() {
+            recorder.completed(now, endpoint.start);
+        }
+    }
+    notable
+}
 
 impl Engine {
-    /// A segment did something to the connection of an endpoint: its app hears of it.
-    #[expect(
-        clippy::inline_always,
-        reason = "of most packets there is little to hear"
-    )]
-    #[inline(always)]
-    pub(super) fn heard(&mut self, index: usize, news: Received, now: Time) {
-        if news.delivered > 0 {
-            let endpoint = &mut self.endpoints[index];
-            let notable = endpoint.deliver(news.delivered);
-            let hears = endpoint.hears;
-            if !endpoint.is_first() {
-                let recorder = &mut self.recorders[self.flows[index / 2] as usize];
-                recorder.delivered(now, news.delivered);
-                if notable && endpoint.completes_file() {
-                    recorder.completed(now, endpoint.start);
-                }
-            }
-            if hears {
-                self.tell(index, Input::Delivered(news.delivered), now);
-            }
-            while notable && let Some(message) = self.endpoints[index].next_message() {
-                let connection = self.endpoints[index].connection;
-                let input = Input::Message {
-                    connection,
-                    message,
-                };
-                self.tell(index, input, now);
-            }
+    /// Data has come to an endpoint whose app hears of it; `notable`: a message may be complete.
+    #[inline(never)]
+    pub(super) fn hear(&mut self, index: usize, delivered: u64, notable: bool, now: Time) {
+        if self.endpoints[index].hears {
+            self.tell(index, Input::Delivered(delivered), now);
         }
+        while notable && let Some(message) = self.endpoints[index].next_message() {
+            let connection = self.endpoints[index].connection;
+            let input = Input::Message {
+                connection,
+                message,
+            };
+            self.tell(index, input, now);
+        }
+    }
+
+    /// The connection of an endpoint has been established, or there is room to write again.
+    #[inline(never)]
+    pub(super) fn turn(&mut self, index: usize, news: Received, now: Time) {
         if news.established {
             let input = match self.endpoints[index].connection {
                 0 => Input::Start,

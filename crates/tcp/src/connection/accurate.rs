@@ -83,16 +83,17 @@ impl Connection {
         self.mss = self.config.mss.saturating_sub(reserve).max(1);
     }
 
-    /// Says on a segment what has arrived marked.
+    /// A segment that says what has arrived marked.
     #[inline(never)]
-    pub(super) fn echo(&mut self, segment: &mut Segment, is_pure: bool, fits: bool) {
+    pub(super) fn echo(&mut self, mut segment: Segment, is_pure: bool, fits: bool) -> Segment {
         match &mut self.accurate {
             None => segment.flags = segment.flags.with(Flags::ECE),
             Some(reflector) => {
-                reflector.encode(segment, is_pure, fits);
+                reflector.encode(&mut segment, is_pure, fits);
                 self.leave_room();
             }
         }
+        segment
     }
 
     /// ECT(1) of a control for L4S (RFC 9331 section 4.1). As Linux, what is sent again is capable

@@ -47,17 +47,17 @@ impl Sender {
         }
     }
 
-    /// A segment is about to be sent: tells the control if nothing is in flight.
+    /// A segment is about to be sent while nothing is in flight: tells the control.
+    #[cold]
     pub(super) fn start_transmission(&mut self, now: Time) {
-        if self.data_segments > 0 && self.board.in_flight() == 0 {
+        if self.data_segments > 0 {
             let idle = now - self.last_sent;
             self.control.on_transmit_start(idle, self.next, now);
         }
     }
 
-    /// Accounts for a sent segment: pacing and idle time.
-    pub(super) fn charge(&mut self, payload: u16, now: Time) {
-        self.last_sent = now;
+    /// Accounts for a sent segment, if segments are paced.
+    pub(super) fn pace(&mut self, payload: u16, now: Time) {
         if self.paced() {
             // The gap follows the segment that has been sent, so that one may always go at once.
             let rate = self.pacing_rate();

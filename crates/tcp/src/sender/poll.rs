@@ -26,23 +26,6 @@ impl Sender {
         if self.nagle {
             self.full = self.mss.min(room);
         }
-        // Mostly new data goes, as far as the window lets it; all else is asked in order.
-        if self.is_calm() {
-            let full = self.board.in_flight() >= self.control.window();
-            if full && self.has_outstanding() {
-                self.window_limited |= self.fresh_len(room).is_some();
-                self.after_burst(now);
-                self.turn_to(Some(LimitedBy::Window), now);
-                return None;
-            }
-            if !full && let Some(len) = self.fresh_len(room) {
-                return Some(self.send_fresh(len, now));
-            }
-            self.window_limited |= full && self.fresh_len(room).is_some();
-            self.after_burst(now);
-            self.note_limit(now);
-            return None;
-        }
         let mut sent = self.next_of_any(room, now);
         if sent.is_none() && core::mem::take(&mut self.fin_waits) {
             sent = self.next_of_any(room, now);
@@ -56,10 +39,36 @@ impl Sender {
 
     /// Whether nothing but new data can go, and at once as far as the windows let it.
     #[inline]
-    fn is_calm(&self) -> bool {
+    pub(crate) fn is_calm(&self) -> bool {
         let odd = self.probe | self.closing | self.recovery.prefer_new;
         let calm = self.recovery.state == Recovery::Open && self.board.lost() == 0;
-        !odd && calm && !self.paced()
+        !odd && calm && self.ns2.is_none() && !self.paced()
+    }
+
+    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are.
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most segments take"
+    )]
+    #[inline(always)]
+    pub(crate) fn poll_calm(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        if self.nagle {
+            self.full = self.mss.min(room);
+        }
+        let in_flight = self.board.in_flight();
+        let full = in_flight >= self.control.window();
+        let fresh = self.fresh_len_here(room);
+        if !full && let Some(len) = fresh {
+            return Some(self.send_fresh::<true>(len, in_flight, now));
+        }
+        self.window_limited |= full && fresh.is_some();
+        self.after_burst(now);
+        if full && self.has_outstanding() {
+            self.turn_to(Some(LimitedBy::Window), now);
+        } else {
+            self.note_limit(now);
+        }
+        None
     }
 
     fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {
