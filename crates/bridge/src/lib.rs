@@ -56,4 +56,6 @@ pub use ordered::Ordered;
 pub use packet_socket::PacketSocket;
 pub use port::PortState;
 pub use prober::Reflectors;
-pub use sys::{Hook, Request, Signal, Signals, give_memory_back, option, real_time, set_option};
+pub use sys::{
+    Hook, Request, Signal, Signals, give_memory_back, option, real_time, set_option, tun,
+};

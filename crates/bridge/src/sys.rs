@@ -172,14 +172,36 @@ pub(crate) fn new_network_namespace() -> io::Result<()> {
     Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
 }
 
-/// A TAP device that lives as long as the file, which is its other end: `tun.rst` of the kernel.
+/// A TUN device that lives as long as the file, which is its other end: `tun.rst` of the kernel.
+/// Each packet has `struct virtio_net_hdr` before it, and may be of several segments in both
+/// directions.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn tun(name: &str) -> io::Result<std::fs::File> {
+    /// `TUN_F_CSUM`, `TUN_F_TSO4`, `TUN_F_TSO6` and `TUN_F_TSO_ECN` of `linux/if_tun.h`.
+    const OFFLOADS: libc::c_ulong = 1 | 2 | 4 | 8;
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+    let file = tun_device(name, flags)?;
+    // SAFETY: the argument of this request is a number.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, OFFLOADS) };
+    check(result).map(|_| file)
+}
+
+/// A TAP device that lives as long as the file, which is its other end.
 #[cfg(test)]
 pub(crate) fn tap(name: &str) -> io::Result<std::fs::File> {
+    tun_device(name, libc::IFF_TAP | libc::IFF_NO_PI)
+}
+
+fn tun_device(name: &str, flags: libc::c_int) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut request = [0_u8; size_of::<libc::ifreq>()];
+    if name.len() >= libc::IFNAMSIZ {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
     request[..name.len()].copy_from_slice(name.as_bytes());
-    let flags = (libc::IFF_TAP | libc::IFF_NO_PI) as u16;
-    request[libc::IFNAMSIZ..][..2].copy_from_slice(&flags.to_ne_bytes());
+    request[libc::IFNAMSIZ..][..2].copy_from_slice(&(flags as u16).to_ne_bytes());
     let file = std::fs::OpenOptions::new()
         .read(true)
         .write(true)

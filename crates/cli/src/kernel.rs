@@ -20,6 +20,9 @@ const ROLES: Roles = Roles {
     task: &["kernel", "task"],
 };
 
+/// Arguments that lead to [`crate::packetdrill::inside`], in a guest.
+pub(crate) const ROLES_SCRIPTS: [&str; 2] = ["kernel", "scripts"];
+
 /// Build Linux kernels that run in virtual time, and run programs in them
 ///
 /// The kernel is User-Mode Linux, an ordinary process that needs no root. Its clock jumps from one
@@ -112,6 +115,9 @@ enum Command {
     /// Run a cell, in a guest
     #[command(hide = true)]
     Task,
+    /// Run packetdrill scripts, in a guest
+    #[command(hide = true)]
+    Scripts,
 }
 
 /// Which kernel a world runs.
@@ -179,6 +185,7 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
         } => Err(sojourn_kernel::become_guest(guard, &kernel, &line))
             .with_context(|| format!("cannot run {}", kernel.display())),
         Command::Init { rest: _ } => Err(sojourn_kernel::init().into()),
+        Command::Scripts => crate::packetdrill::inside(),
         Command::Task => {
             let went_well = sojourn_kernel::run_task();
             Ok(if went_well { 0 } else { FAILED })

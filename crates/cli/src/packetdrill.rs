@@ -1,5 +1,8 @@
-//! `sojourn packetdrill`: scripts of packetdrill against our TCP.
+//! `sojourn packetdrill`: scripts of packetdrill against our TCP, and against Linux's.
 
+mod referee;
+
+use crate::kernel::KernelChoice;
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -10,6 +13,8 @@ use sojourn_scenario::problem::suggestion;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+pub(crate) use referee::inside;
+
 /// Run packetdrill scripts against the TCP of the simulator, in virtual time
 ///
 /// A script says which packets arrive at a host, which system calls a program makes there, and
@@ -17,11 +22,16 @@ use std::path::{Path, PathBuf};
 /// (our TCP does something else, which is shown), `not modelled` (it needs a feature that our TCP
 /// does not have) or `socket only` (it tests the socket interface). Linux's scripts are in its
 /// source, in tools/testing/selftests/net/packetdrill.
+///
+/// `--linux` also runs each script against the real kernel, in a guest in virtual time, and says
+/// whether Linux agrees with the script.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn packetdrill linux/tools/testing/selftests/net/packetdrill
   sojourn packetdrill tcp_sack.pkt                 one script, with what came instead
   sojourn packetdrill scripts --only ours          what our TCP does in another way
+  sojourn packetdrill scripts --linux --kernel-version 7.3
+                                                   and whether Linux 7.3 agrees with each script
 
 Exit status: 0 when no script is `ours`, 1 when one is, 2 when a script cannot be read (nothing is
 run).")]
@@ -34,9 +44,39 @@ pub(crate) struct PacketdrillArgs {
     #[arg(long, value_name = "VERDICT", value_parser = verdict)]
     only: Vec<Verdict>,
 
-    /// Print JSON: an array with every script's file, verdict, line and reason
+    /// Run the scripts against the real kernel too, in a guest (after `sojourn kernel build`)
+    #[arg(long)]
+    linux: bool,
+
+    #[command(flatten)]
+    kernel: KernelChoice,
+
+    /// Print JSON: an array with every script's file, verdict, line and reason, with --linux the
+    /// kernel's too
     #[arg(long)]
     json: bool,
+}
+
+/// A script, what became of it with our TCP, and with the kernel's.
+struct Tried<'a> {
+    file: &'a Path,
+    ours: Outcome,
+    linux: Option<Outcome>,
+}
+
+/// Verdicts on the kernel, by the word for each: what stops a script that our TCP could not run
+/// stops the referee's own program here.
+const LINUX: [(&str, &[Verdict]); 3] = [
+    ("agrees", &[Verdict::Passes]),
+    ("differs", &[Verdict::Ours]),
+    ("not run", &[Verdict::NotModelled, Verdict::SocketOnly]),
+];
+
+fn linux_word(verdict: Verdict) -> &'static str {
+    let found = LINUX
+        .iter()
+        .find(|(_, verdicts)| verdicts.contains(&verdict));
+    found.map_or("not run", |(word, _)| word)
 }
 
 fn verdict(word: &str) -> Result<Verdict, String> {
@@ -52,6 +92,11 @@ fn verdict(word: &str) -> Result<Verdict, String> {
 }
 
 pub(crate) fn packetdrill(args: &PacketdrillArgs) -> anyhow::Result<u8> {
+    for (_, word) in args.kernel.words().into_iter().filter(|(given, _)| *given) {
+        if !args.linux {
+            return Err(WrongInput(format!("{word} needs --linux")).into());
+        }
+    }
     let files = files(&args.paths)?;
     let mut problems = String::new();
     let mut scripts = Vec::new();
@@ -70,19 +115,30 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs) -> anyhow::Result<u8> {
     if !problems.is_empty() {
         return Err(WrongInput(problems.trim_end().to_owned()).into());
     }
-    let outcomes: Vec<(&Path, Outcome)> = files
+    let mut linux: Vec<Option<Outcome>> = vec![None; files.len()];
+    if args.linux {
+        let said = referee::ask(&files, args.kernel.wanted())?;
+        linux = said.into_iter().map(Some).collect();
+    }
+    let tried: Vec<Tried<'_>> = files
         .iter()
         .zip(&scripts)
-        .map(|(file, script)| (file.as_path(), script.run(folder(file))))
+        .zip(linux)
+        .map(|((file, script), linux)| Tried {
+            file,
+            ours: script.run(folder(file)),
+            linux,
+        })
         .collect();
     if args.json {
-        print(&format!("{:#}\n", as_json(&outcomes)))?;
+        let all: serde_json::Value = tried.iter().map(about).collect();
+        print(&format!("{all:#}\n"))?;
     } else {
-        print(&as_text(&outcomes, &args.only))?;
+        print(&as_text(&tried, &args.only, args.linux))?;
     }
-    let ours = outcomes
+    let ours = tried
         .iter()
-        .any(|(_, outcome)| outcome.verdict == Verdict::Ours);
+        .any(|tried| tried.ours.verdict == Verdict::Ours);
     Ok(if ours { FAILED } else { 0 })
 }
 
@@ -126,48 +182,86 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), WrongInput> {
     Ok(())
 }
 
-fn as_json(outcomes: &[(&Path, Outcome)]) -> serde_json::Value {
-    outcomes
-        .iter()
-        .map(|(file, outcome)| {
-            json!({
-                "file": file.display().to_string(),
-                "verdict": outcome.verdict.word(),
-                "line": outcome.line,
-                "why": outcome.why,
-            })
-        })
-        .collect()
+fn as_json(outcome: &Outcome) -> serde_json::Value {
+    json!({
+        "verdict": outcome.verdict.word(),
+        "line": outcome.line,
+        "why": outcome.why,
+    })
 }
 
-fn as_text(outcomes: &[(&Path, Outcome)], only: &[Verdict]) -> String {
-    let mut text = String::new();
-    let shown = |verdict: Verdict| match only {
-        [] => verdict != Verdict::Passes,
-        only => only.contains(&verdict),
+fn about(tried: &Tried<'_>) -> serde_json::Value {
+    let mut about = as_json(&tried.ours);
+    about["file"] = tried.file.display().to_string().into();
+    if let Some(linux) = &tried.linux {
+        about["linux"] = as_json(linux);
+        about["linux"]["verdict"] = linux_word(linux.verdict).into();
+    }
+    about
+}
+
+/// A reason of several lines, below the line that it belongs to.
+fn below(why: &str) -> String {
+    format!("    {}\n", why.replace('\n', "\n    "))
+}
+
+fn show(tried: &Tried<'_>) -> String {
+    let file = tried.file.display();
+    let mut text = match tried.ours.line {
+        None => format!("{file}: {}\n", tried.ours),
+        Some(line) => {
+            let word = tried.ours.verdict.word();
+            format!("{file}:{line}: {word}\n{}", below(&tried.ours.why))
+        }
     };
-    for (file, outcome) in outcomes
-        .iter()
-        .filter(|(_, outcome)| shown(outcome.verdict))
-    {
-        let file = file.display();
-        let _ = match outcome.line {
-            None => writeln!(text, "{file}: {outcome}"),
-            Some(line) => {
-                let why = outcome.why.replace('\n', "\n    ");
-                writeln!(text, "{file}:{line}: {}\n    {why}", outcome.verdict.word())
-            }
+    if let Some(linux) = &tried.linux {
+        let word = linux_word(linux.verdict);
+        let _ = match linux.line {
+            None => writeln!(text, "    Linux {word}"),
+            Some(line) => write!(
+                text,
+                "    Linux {word}, line {line}:\n{}",
+                below(&linux.why)
+            ),
         };
     }
-    let mut table = Table::new(["verdict", ">scripts"]);
-    for verdict in Verdict::ALL {
-        let count = outcomes
-            .iter()
-            .filter(|(_, outcome)| outcome.verdict == verdict)
-            .count();
-        table.row(vec![verdict.word().to_owned(), count.to_string()]);
+    text
+}
+
+fn as_text(all: &[Tried<'_>], only: &[Verdict], with_linux: bool) -> String {
+    let shown = |tried: &Tried<'_>| match only {
+        [] => {
+            let mut both = std::iter::once(&tried.ours).chain(&tried.linux);
+            both.any(|outcome| outcome.verdict != Verdict::Passes)
+        }
+        only => only.contains(&tried.ours.verdict),
+    };
+    let mut text: String = all.iter().filter(|tried| shown(tried)).map(show).collect();
+    let words = LINUX.map(|(word, _)| format!(">Linux {word}"));
+    let mut heads = vec!["verdict", ">scripts"];
+    if with_linux {
+        heads.extend(words.iter().map(String::as_str));
     }
-    table.row(vec!["all".to_owned(), outcomes.len().to_string()]);
+    let mut table = Table::new(heads);
+    let row = |name: &str, ours: &[Verdict]| {
+        let mine: Vec<_> = all
+            .iter()
+            .filter(|tried| ours.contains(&tried.ours.verdict))
+            .collect();
+        let mut row = vec![name.to_owned(), mine.len().to_string()];
+        for (_, verdicts) in LINUX.iter().filter(|_| with_linux) {
+            let said = mine.iter().filter_map(|tried| tried.linux.as_ref());
+            let count = said
+                .filter(|linux| verdicts.contains(&linux.verdict))
+                .count();
+            row.push(count.to_string());
+        }
+        row
+    };
+    for verdict in Verdict::ALL {
+        table.row(row(verdict.word(), &[verdict]));
+    }
+    table.row(row("all", &Verdict::ALL));
     if !text.is_empty() {
         text.push('\n');
     }

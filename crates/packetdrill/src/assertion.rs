@@ -6,10 +6,14 @@
 use crate::verdict::Stop;
 
 /// The value of a name; none if it is not modelled.
-pub(crate) type Names<'a> = &'a dyn Fn(&str) -> Option<i64>;
+pub type Names<'a> = &'a dyn Fn(&str) -> Option<i64>;
 
-/// Checks all assertions of `code`.
-pub(crate) fn check(code: &str, names: Names<'_>) -> Result<(), Stop> {
+/// Checks all assertions of `code`, in which names have these values.
+///
+/// # Errors
+/// The first that does not hold, or the first part of `code` that is not an assertion or has a name
+/// without a value.
+pub fn check(code: &str, names: Names<'_>) -> Result<(), Stop> {
     for line in code.replace("\\\n", " ").lines() {
         let line = line.split('#').next().unwrap_or(line);
         for statement in line

@@ -48,9 +48,15 @@ const fn state(state: State) -> i64 {
     }
 }
 
+/// The value of a name that is the same in any state: of states, and of bits of options.
+pub fn constant(name: &str) -> Option<i64> {
+    let found = CONSTANTS.iter().find(|&&(known, _)| known == name);
+    found.map(|&(_, value)| value)
+}
+
 /// The value of a name for a connection; none if it is not modelled.
 pub(crate) fn value(name: &str, conn: Option<&Conn>, now: Time) -> Option<i64> {
-    if let Some(&(_, value)) = CONSTANTS.iter().find(|&&(known, _)| known == name) {
+    if let Some(value) = constant(name) {
         return Some(value);
     }
     let conn = conn?;

@@ -6,6 +6,9 @@
 //! stood in the way: our TCP itself, something that it does not have, or the socket interface,
 //! which is not TCP's.
 //!
+//! Another TCP can be held to the same scripts: [`differs`], [`gather`] and [`check_assertions`]
+//! judge what it does. The crate `referee` does so with Linux's.
+//!
 //! Linux keeps such scripts in `tools/testing/selftests/net/packetdrill`; none is here.
 #![forbid(unsafe_code)]
 
@@ -22,6 +25,11 @@ mod settings;
 mod verdict;
 mod wire;
 
+pub use assertion::{Names, check as check_assertions};
+pub use info::constant;
 pub use lex::Problem;
+pub use matching::{differs, gather};
 pub use script::{Arg, Call, Event, Options, Packet, Script, TcpOption, What, When, flag};
-pub use verdict::{Outcome, Verdict};
+pub use settings::{commands, evaluated};
+pub use verdict::{Outcome, Stop, Verdict};
+pub use wire::Sent;

@@ -1,4 +1,4 @@
-//! Whether what our TCP has sent is what the script says.
+//! Whether what a TCP has sent is what the script says.
 
 use crate::script::{Packet, TcpOption, flag};
 use crate::wire::Sent;
@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 /// Takes the next packet. Where the script has a longer one, segments that follow belong to it, as
 /// packetdrill puts packets together: their flags are those of the first, with PSH and FIN of the
 /// last. Linux gives PSH to what an interface takes as several segments at once, which our TCP
-/// never does: there the script's PSH is taken for granted.
-pub(crate) fn gather(sent: &mut VecDeque<Sent>, expected: &Packet, gathers: bool) -> Option<Sent> {
+/// never does: there the script's PSH is taken for granted. `gathers`: whether the interface takes
+/// several at once.
+pub fn gather(sent: &mut VecDeque<Sent>, expected: &Packet, gathers: bool) -> Option<Sent> {
     let mut first = sent.pop_front()?;
     let ends = flag::PSH | flag::FIN;
     // With AccECN it is a bit of a counter.
@@ -47,7 +48,7 @@ pub(crate) fn gather(sent: &mut VecDeque<Sent>, expected: &Packet, gathers: bool
 
 /// Whether the packet is another than the script says. `in_script`: what the script calls a
 /// timestamp of ours; `ticks`: how far that may be off, if timestamps are compared.
-pub(crate) fn differs(
+pub fn differs(
     expected: &Packet,
     got: &Packet,
     in_script: impl Fn(u32) -> u32,

@@ -50,9 +50,16 @@ fn option(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<(), Problem>
     match name {
         "--tolerance_usecs" => options.tolerance = micros()?,
         "--tcp_ts_tick_usecs" => options.tick = Some(micros()?).filter(|tick| !tick.is_zero()),
-        "--mss" | "--ip_version" | "--send_omit_free" | "--local_ip" | "--remote_ip"
-        | "--gateway_ip" | "--netmask_ip" | "--mtu" | "--speed" | "--bind_port"
-        | "--connect_port" | "--init_scripts" | "--non_fatal" | "--dry_run" | "--verbose" => {}
+        "--mss" => {
+            options.mss = Some(value.parse().map_err(|_| Problem {
+                what: format!("`{value}` where --mss has a number of bytes up to 65535"),
+                ..place
+            })?);
+        }
+        "--ip_version" => options.v6 = value == "ipv6",
+        "--send_omit_free" | "--local_ip" | "--remote_ip" | "--gateway_ip" | "--netmask_ip"
+        | "--mtu" | "--speed" | "--bind_port" | "--connect_port" | "--init_scripts"
+        | "--non_fatal" | "--dry_run" | "--verbose" => {}
         _ => {
             return Err(Problem {
                 what: format!(

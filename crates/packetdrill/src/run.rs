@@ -225,7 +225,7 @@ impl Run<'_> {
             packet,
             &sent.packet,
             |value| self.host.stamp_in_script(value),
-            self.ticks(),
+            self.script.options.ticks(),
         ) {
             return fail(got);
         }
@@ -237,17 +237,6 @@ impl Run<'_> {
         self.host.now = self.host.now.max(sent.at);
         Ok(())
     }
-
-    /// By how many ticks a timestamp may be off, if their values are compared.
-    fn ticks(&self) -> Option<u32> {
-        let options = &self.script.options;
-        let tick = options.tick?;
-        let ticks = options
-            .tolerance
-            .as_nanos()
-            .div_ceil(tick.as_nanos().max(1));
-        Some(u32::try_from(ticks).unwrap_or(u32::MAX))
-    }
 }
 
 /// The word of an option that is not modelled.
@@ -257,7 +246,7 @@ fn foreign(packet: &Packet) -> Option<&str> {
         .iter()
         .flatten()
         .find_map(|option| match option {
-            TcpOption::Other(word) if word != "eol" && word != "EOL" => Some(&**word),
+            TcpOption::Other(word, _) if word != "eol" && word != "EOL" => Some(&**word),
             _ => None,
         })
 }

@@ -18,6 +18,11 @@ pub struct Options {
     pub tolerance: Span,
     /// Duration of a tick of timestamps, if their values are to be compared.
     pub tick: Option<Span>,
+    /// Largest segment of packets that arrive: a longer one arrives as an interface puts it
+    /// together of such segments.
+    pub mss: Option<u16>,
+    /// The packets are IPv6's.
+    pub v6: bool,
 }
 
 impl Default for Options {
@@ -25,7 +30,18 @@ impl Default for Options {
         Self {
             tolerance: Span::from_millis(4),
             tick: None,
+            mss: None,
+            v6: false,
         }
+    }
+}
+
+impl Options {
+    /// By how many ticks a timestamp may be off, if their values are compared.
+    pub fn ticks(&self) -> Option<u32> {
+        let tick = self.tick?.as_nanos().max(1);
+        let ticks = self.tolerance.as_nanos().div_ceil(tick);
+        Some(u32::try_from(ticks).unwrap_or(u32::MAX))
     }
 }
 
@@ -142,8 +158,8 @@ pub enum TcpOption {
     Sack(Vec<(u32, u32)>),
     /// AccECN (RFC 9768): whether ECT(1) comes first, and the fields that are there.
     AccEcn(bool, Vec<u32>),
-    /// Any other, by its word.
-    Other(String),
+    /// Any other, by its word, and what follows it: `FO` and a cookie.
+    Other(String, String),
 }
 
 /// A call of the kernel.

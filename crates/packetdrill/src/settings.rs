@@ -84,17 +84,9 @@ impl Settings {
     }
 
     fn run_at(&mut self, commands: &str, folder: &Path, depth: u8) -> Result<(), Stop> {
-        let joined = commands.replace("\\\n", " ");
-        for line in joined.lines() {
-            let code = line.find('#').map_or(line, |start| {
-                let whole = start == 0 || line[..start].ends_with(char::is_whitespace);
-                if whole { &line[..start] } else { line }
-            });
-            for command in code.split(';') {
-                let words = words(command);
-                if !words.is_empty() {
-                    self.command(command.trim(), &words, folder, depth)?;
-                }
+        for line in self::commands(commands) {
+            for (command, words) in line {
+                self.command(&command, &words, folder, depth)?;
             }
         }
         Ok(())
@@ -188,6 +180,30 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// The commands of a shell script by lines: each as it stands there, and its words without
+/// quotation marks, comments and redirections.
+pub fn commands(text: &str) -> Vec<Vec<(String, Vec<String>)>> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(|line| {
+        let code = line.find('#').map_or(line, |start| {
+            let whole = start == 0 || line[..start].ends_with(char::is_whitespace);
+            if whole { &line[..start] } else { line }
+        });
+        code.split(';')
+            .map(|command| (command.trim().to_owned(), words(command)))
+            .filter(|(_, words)| !words.is_empty())
+            .collect()
+    });
+    lines.collect()
+}
+
+/// A value of a sysctl: its numbers, each perhaps a product in `$((…))`, worked out. None if it has
+/// anything else.
+pub fn evaluated(value: &str) -> Option<String> {
+    let numbers: Vec<String> = numbers(value)?.iter().map(u64::to_string).collect();
+    Some(numbers.join(" "))
 }
 
 fn is_script(program: &str) -> bool {

@@ -4,15 +4,15 @@ use std::fmt;
 
 /// What stops a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// Our TCP does something else than the script says.
+pub enum Stop {
+    /// The TCP under test does something else than the script says.
     Ours {
         /// What the script says.
         expected: String,
         /// What came.
         got: String,
     },
-    /// It needs something that our TCP does not have.
+    /// It needs something that is not there.
     NotModelled(String),
     /// It asks how the socket interface answers a program, and not how TCP behaves.
     SocketOnly(String),
@@ -45,7 +45,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) const fn passes() -> Self {
+    /// Nothing stops the script.
+    pub const fn passes() -> Self {
         Self {
             verdict: Verdict::Passes,
             line: None,
@@ -53,7 +54,8 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn stopped(line: u32, stop: Stop) -> Self {
+    /// What stops the script, at this line of it.
+    pub fn stopped(line: u32, stop: Stop) -> Self {
         let (verdict, why) = match stop {
             Stop::Ours { expected, got } => (
                 Verdict::Ours,

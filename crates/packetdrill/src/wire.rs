@@ -37,11 +37,13 @@ impl Agreed {
     }
 }
 
-/// A packet that our TCP has sent.
+/// A packet that the TCP under test has sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    pub(crate) at: Time,
-    pub(crate) packet: Packet,
+pub struct Sent {
+    /// When.
+    pub at: Time,
+    /// The packet, its numbers as the script would have them.
+    pub packet: Packet,
 }
 
 /// Our TCP's flags in a script's packet. They are laid out alike, but for the model's AE.
@@ -229,7 +231,8 @@ impl fmt::Display for TcpOption {
                     .zip(fields)
                     .try_for_each(|(name, field)| write!(formatter, " {name} {field}"))
             }
-            Self::Other(word) => formatter.write_str(word),
+            Self::Other(word, value) if value.is_empty() => formatter.write_str(word),
+            Self::Other(word, value) => write!(formatter, "{word} {value}"),
         }
     }
 }

@@ -136,8 +136,8 @@ fn option(cursor: &mut Cursor<'_>) -> Result<TcpOption, Problem> {
         "" => return Err(problem),
         other => {
             // Its value: a number, a cookie, a name.
-            cursor.take_while(|char| !matches!(char, ',' | '>' | '\n'));
-            TcpOption::Other(other.to_owned())
+            let value = cursor.take_while(|char| !matches!(char, ',' | '>' | '\n'));
+            TcpOption::Other(other.to_owned(), value.trim().to_owned())
         }
     })
 }
