@@ -126,6 +126,10 @@ fn another_simulators_table_is_judged() {
     );
     // What cannot be judged is said.
     for (text, why) in [
+        (
+            String::new(),
+            "it is empty: its first line is to be `phase,rate,",
+        ),
         (format!("{head}\n"), "it has no cell"),
         (
             text.replace(",ns3,", ",sim,"),

@@ -157,6 +157,9 @@ pub enum MatrixError {
     /// It is no CSV, or a line has too few or too many fields.
     #[error("{0}")]
     Csv(#[from] csv::Error),
+    /// It has no line.
+    #[error("it is empty: its first line is to be `{0}`")]
+    Empty(String),
     /// Its first line names other columns.
     #[error("line 1: the columns are `{found}`, expected `{expected}`")]
     Columns {
@@ -318,6 +321,9 @@ impl Matrix {
     pub fn parse(squares: &'static [Square], text: &str) -> Result<Self, MatrixError> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let columns = columns();
+        if reader.headers()?.is_empty() {
+            return Err(MatrixError::Empty(columns.join(",")));
+        }
         if reader.headers()?.iter().ne(columns.iter().copied()) {
             return Err(MatrixError::Columns {
                 found: reader.headers()?.iter().collect::<Vec<_>>().join(","),

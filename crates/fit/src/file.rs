@@ -149,6 +149,10 @@ impl Measurement {
 
 /// Reads a file, whatever it is.
 fn source(file: &Path, client: Option<IpAddr>) -> Result<Source, Why> {
+    if file.is_dir() {
+        let why = "it is a folder, where a file is wanted";
+        return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, why).into());
+    }
     let mut opened = unpacked(BufReader::new(File::open(file)?))?;
     let mut head = Vec::new();
     let read = opened.by_ref().take(HEAD).read_to_end(&mut head);

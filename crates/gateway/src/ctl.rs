@@ -29,15 +29,15 @@ use verify::VerifyArgs;
   sojourn ctl capture | tshark -r -")]
 pub struct CtlArgs {
     /// The bridge's control socket
-    #[arg(long, value_name = "PATH", default_value = CONTROL)]
+    #[arg(long, value_name = "PATH", default_value = CONTROL, global = true)]
     socket: PathBuf,
 
     /// Which pair of interfaces, for a bridge with several [default: all, or the only one]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", global = true)]
     pair: Option<String>,
 
     /// Print the bridge's answer as JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 
     #[command(subcommand)]

@@ -66,6 +66,7 @@ fn messages_are_this_programs() {
         (&["bridge", "no-left", "no-right"][..], 2),
         (&["bridge", "no-left", "no-right", "--up", "pye"], 2),
         (&["ctl", "--socket", "none", "stats"], 1),
+        (&["ctl", "stats", "--socket", "none"], 1),
         (&["top"], 2),
         (&["qdisc", "add", "no-such", "pie"], 2),
         (&["qdisc", "add", "lo", "pye"], 2),

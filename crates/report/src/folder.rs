@@ -76,7 +76,12 @@ impl Folder {
 fn summary_of(dir: &Path) -> Result<summary::Summary, ReportError> {
     let path = dir.join(SUMMARY);
     let file = open(&path).map_err(|error| match error {
-        ReportError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+        ReportError::Io { source, .. }
+            if matches!(
+                source.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory
+            ) =>
+        {
             ReportError::NoResults(dir.to_owned())
         }
         other => other,

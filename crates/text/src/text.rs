@@ -12,6 +12,9 @@ pub enum Unreadable {
     /// The file system refused.
     #[error("cannot be read: {0}")]
     Refused(#[from] io::Error),
+    /// It is a folder.
+    #[error("is a folder, where a file is wanted")]
+    Folder,
     /// It has no end, or one that is too far away.
     #[error("has more than {0} bytes, the most that is read")]
     TooLong(u64),
@@ -96,6 +99,9 @@ fn open(file: &Path) -> Result<(File, Vec<u8>), Unreadable> {
         Ok(0) if is_pipe => return Err(Unreadable::NoWriter),
         Ok(count) => first[..count].to_vec(),
         Err(error) if error.raw_os_error() == Some(Errno::AGAIN.raw_os_error()) => Vec::new(),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            return Err(Unreadable::Folder);
+        }
         Err(error) => return Err(error.into()),
     };
     wait(&file)?;

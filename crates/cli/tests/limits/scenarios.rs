@@ -49,7 +49,17 @@ fn files() -> Vec<Case> {
             "check nowhere.toml",
             "nowhere.toml: cannot be read: No such file",
         ),
-        program("check .", ".: cannot be read: Is a directory"),
+        program("check .", ".: is a folder, where a file is wanted"),
+        program("judge .", ".: is a folder, where a file is wanted"),
+        program("fit .", "it is a folder, where a file is wanted"),
+        program(
+            "merge /dev/null --out both",
+            "/dev/null is not a folder with results: it has no summary.json",
+        ),
+        program(
+            "export --flent /dev/null --out logs",
+            "/dev/null is not a folder with results: it has no summary.json",
+        ),
         program("check /dev/zero", "/dev/zero: has more than 1048576 bytes"),
         program("check /dev/urandom", "/dev/urandom: "),
         program("check /dev/null", "/dev/null:1:1: missing key `format`"),
