@@ -1,8 +1,8 @@
 //! Field paths that begin in the middle: `qdisc` for `dumbbell.qdisc`, `upload.app` for
 //! `flow.upload.app`.
 
-use crate::format::{DumbbellTable, FlowTable, LinkTable, NodeTable, RadioTable};
-use crate::format::{ScenarioFile, TcpTable};
+use crate::format::tcp::TcpTable;
+use crate::format::{DumbbellTable, FlowTable, LinkTable, NodeTable, RadioTable, ScenarioFile};
 use crate::problem::{Origin, Problem, suggestion};
 use crate::tree::{Node, Value};
 use sojourn_text::hop::HopTable;

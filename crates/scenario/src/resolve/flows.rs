@@ -5,8 +5,10 @@ use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
 use super::places::join_later;
 use crate::apps::{App, Place};
-use crate::format::{AgentWord, CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
-use crate::format::{RtoWord, SlowStartWord, StackWord, TransportWord, VegasWord};
+use crate::format::tcp::{
+    AgentWord, CongestionControl, RtoWord, SlowStartWord, TcpTable, VegasWord,
+};
+use crate::format::{Direction, FlowTable, ScenarioFile, StackWord, TransportWord};
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, EcnWord, Name};
 use sojourn_apps::{Datagram, Spec, Transport as Carrier};
