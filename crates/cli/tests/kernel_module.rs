@@ -6,8 +6,7 @@
 mod common;
 
 use common::guest::{program, run, scenario, text};
-use sojourn_module::check::{digest, front, is_checked};
-use sojourn_module::{FRONT, Handle, Kernel};
+use sojourn_module::check::{Nowhere, digest};
 use sojourn_qdisc::Value;
 use sojourn_world::RunResult;
 use std::fmt::Write as _;
@@ -181,23 +180,6 @@ fn a_study_is_reproduced_and_a_queue_evaluated_with_our_queues_in_the_kernel() {
         "{card}"
     );
     assert!(card.contains("completion of 30 kB"), "{card}");
-}
-
-/// A machine without skbs.
-struct Nowhere;
-
-impl Kernel for Nowhere {
-    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
-        front(packet, room)
-    }
-
-    fn set_ce(packet: Handle) -> bool {
-        is_checked(packet)
-    }
-
-    fn clear_dscp(_: Handle) {}
-
-    fn free(_: Handle) {}
 }
 
 #[test]

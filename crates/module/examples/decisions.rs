@@ -1,25 +1,7 @@
 //! Lines as those of `tests/decisions.txt`, for another number of packets: what a guest has to say
 //! of a longer sequence. `contrib/module/test` asks with `DECISIONS=1000000`.
 
-use sojourn_module::check::{Digest, digest, front, is_checked};
-use sojourn_module::{FRONT, Handle, Kernel};
-
-/// A machine without skbs.
-struct Nowhere;
-
-impl Kernel for Nowhere {
-    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
-        front(packet, room)
-    }
-
-    fn set_ce(packet: Handle) -> bool {
-        is_checked(packet)
-    }
-
-    fn clear_dscp(_: Handle) {}
-
-    fn free(_: Handle) {}
-}
+use sojourn_module::check::{Digest, Nowhere, digest};
 
 fn main() {
     let asked = std::env::args().nth(1);

@@ -2,7 +2,7 @@
 //! module can be held to the digests of `decisions.txt`.
 
 use sojourn_module::check::{
-    Arrival, Checked, Decision, Digest, LINK, Next, Queue, digest, front, is_checked, run,
+    Arrival, Checked, Decision, Digest, LINK, Next, Nowhere, Queue, digest, front, run,
 };
 use sojourn_module::{FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
 use sojourn_qdisc::{
@@ -17,23 +17,6 @@ use std::fmt::Write as _;
 
 const DIGESTS: &str = include_str!("decisions.txt");
 const SEED: u64 = 1;
-
-/// A machine without skbs.
-struct Nowhere;
-
-impl Kernel for Nowhere {
-    fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize {
-        front(packet, room)
-    }
-
-    fn set_ce(packet: Handle) -> bool {
-        is_checked(packet)
-    }
-
-    fn clear_dscp(_: Handle) {}
-
-    fn free(_: Handle) {}
-}
 
 /// The same packet as the library knows it, made from the arrival and from no bytes.
 #[derive(Clone)]
