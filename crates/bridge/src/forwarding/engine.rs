@@ -84,6 +84,8 @@ impl<P: FramePort> Engine<P> {
             pools,
             lanes,
             clock: config.clock,
+            // A wake-up saved makes something late, which in virtual time would change results and
+            // save nothing.
             saves_wakeups: config.saves_wakeups && !config.clock.is_virtual(),
             arrivals: Vec::with_capacity(BATCH),
             last_arrival: Time::ZERO,
@@ -112,6 +114,7 @@ impl<P: FramePort> Engine<P> {
                 &mut self.lanes[side as usize],
                 &mut self.pools[side as usize],
             );
+            // Only a port that sends super-packets gains by joined segments.
             let joins = self.saves_wakeups && self.ports[side.other()].joins();
             wait.more |= more;
             loop {
@@ -134,6 +137,7 @@ impl<P: FramePort> Engine<P> {
             }
         }
         wait.bytes = std::mem::take(&mut self.bytes);
+        // Without a shaper every frame leaves at the look that finds it: nothing can wait.
         if wait.is_shaped() {
             wait.hurries = self.lanes.iter().any(Lane::hurries);
             wait.patient = self.patient(&wait, now);
@@ -144,6 +148,7 @@ impl<P: FramePort> Engine<P> {
     /// By side, whether what arrives there may wait for the next look, unless it is in a hurry:
     /// where a shaper holds enough, and where ACKs of that arrive and nothing large.
     fn patient(&self, wait: &Wait, now: Time) -> [bool; 2] {
+        // What holds one circuit does not hold another, whose frame may leave at once.
         if self.lanes.iter().any(Lane::has_circuits) {
             return [false; 2];
         }
@@ -180,6 +185,7 @@ impl<P: FramePort> Engine<P> {
         observer: &mut O,
     ) -> io::Result<(usize, bool)> {
         let mut taken = 0;
+        // A flood on one side must not keep the other from its turn.
         for _ in 0..BATCHES {
             let count = self.receive(side)?;
             taken += count;
@@ -192,6 +198,7 @@ impl<P: FramePort> Engine<P> {
                 }
                 lane.arrive(frame, now, &mut self.pools[side as usize], observer);
             }
+            // A batch that is not full has emptied the socket.
             if count < BATCH {
                 return Ok((taken, false));
             }
@@ -213,6 +220,7 @@ impl<P: FramePort> Engine<P> {
         now: Time,
         observer: &mut O,
     ) -> io::Result<()> {
+        // What arrived before the change meets the line and the queue from before it.
         let side = change.side;
         self.take_in(side, now, observer)?;
         let lane = &mut self.lanes[side as usize];
@@ -231,6 +239,7 @@ impl<P: FramePort> Engine<P> {
     /// Throws away what waits in the ports if somebody else has forwarded it.
     pub(crate) fn discard_waiting(&mut self) -> io::Result<()> {
         for side in Side::BOTH {
+            // Where the kernel forwards none, nobody else has these frames.
             if !self.ports[side as usize].is_alone() {
                 self.discard(side)?;
             }
@@ -260,6 +269,7 @@ impl<P: FramePort> Engine<P> {
         for side in Side::BOTH {
             let lane = &mut self.lanes[side as usize];
             lane.expire(now, &mut self.pools[side as usize], observer);
+            // The socket's frames have waited as long as the queue's.
             let waited = self.discard(side)?;
             self.lanes[side as usize].stale += waited;
         }
@@ -269,6 +279,7 @@ impl<P: FramePort> Engine<P> {
     /// Takes in what has arrived, and sends all that is held.
     pub(crate) fn finish<O: Observer>(&mut self, now: Time, observer: &mut O) -> io::Result<()> {
         for side in Side::BOTH {
+            // On a link that stays busy there is always more: what a socket holds is the end.
             for _ in 0..WAITING / BATCHES {
                 let (_, more) = self.take_in(side, now, observer)?;
                 if !more {

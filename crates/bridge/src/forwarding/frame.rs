@@ -115,6 +115,7 @@ impl Frame {
             return None;
         }
         let mut frame = pool.take()?;
+        // Headers lie in the first part whole, so that one `parse` sees them.
         let head = bytes.len().min(HEAD);
         frame.buffer()[..head].copy_from_slice(&bytes[..head]);
         if bytes.len() > HEAD {
@@ -343,6 +344,7 @@ impl Inner {
             }
             Bytes::Nowhere | Bytes::Part(_) => return,
         };
+        // The addresses move to the front; the tag stands between them and the type.
         room.copy_within(TAG..TAG + 12, 0);
         room[12..14].copy_from_slice(&tag.protocol.to_be_bytes());
         room[14..16].copy_from_slice(&tag.tci.to_be_bytes());
@@ -367,6 +369,7 @@ impl Inner {
     fn segments(&self) -> Option<(u32, u32)> {
         let headers = u32::from(self.parsed.header_len);
         let size = u32::from(self.vnet.gso_size);
+        // Of other protocols the header's length is not known, so that nothing can be added.
         let known = matches!(self.parsed.flow.protocol, protocol::TCP | protocol::UDP);
         if self.vnet.gso_type == 0 || size == 0 || !known || headers == 0 || self.size <= headers {
             return None;
@@ -407,6 +410,7 @@ impl Packet for Frame {
     fn dscp(&self) -> u8 {
         const CS7: u8 = 56;
         let parsed = &self.0.parsed;
+        // As `cake_handle_diffserv`: ARP is treated as network control.
         if parsed.network == Network::Opaque && parsed.flow.ether_type == ether_type::ARP {
             return CS7;
         }

@@ -185,10 +185,12 @@ impl Lane {
         observer: &mut O,
     ) {
         let arrived = frame.arrived().max(now - LONGEST_LAG);
+        // What left before this frame came must be out of the backlog that it meets.
         self.transmit(arrived, pool, observer);
         self.queue_time = self.queue_time.max(arrived);
         let (side, at) = (self.side, self.queue_time);
         if let Some(nat) = &mut self.nat {
+            // Behind a translation all hosts have one address; `nat` asks for their own.
             frame.set_inside(nat.inside(&frame.parsed().flow));
         }
         if let Some(label) = self.labels.of(frame.parsed()) {
@@ -211,6 +213,7 @@ impl Lane {
             hurried: &mut self.hurried,
         };
         if self.splitting.is_on() && frame.segments().is_some() {
+            // The last segment stays in `frame`.
             while let Some(segment) = drain.cut(&mut frame) {
                 self.qdisc.enqueue(segment, at, &mut drain);
             }
@@ -256,6 +259,7 @@ impl Lane {
     /// took all that was ready.
     fn give<O: Observer>(&mut self, until: Time, most: usize, pool: &mut Pool, observer: &mut O) {
         while self.qdisc.backlog().packets > 0 && self.given < most {
+            // After a standstill the link does not send at once what it missed meanwhile.
             self.free_at = self.free_at.max(until - LONGEST_LAG);
             let at = self.next_start();
             if at > until {
@@ -341,6 +345,7 @@ impl Lane {
         let [first, second] = fate.arrivals;
         match (first, second) {
             (Some(first), Some(second)) => {
+                // Without memory the copy is left out; the frame itself goes on.
                 if let Some(copy) = frame.copied(pool) {
                     self.stage.hold(copy, first, class);
                 }
@@ -386,6 +391,7 @@ impl Lane {
     /// the queue need not be served on time: it runs in the link's time, not in ours.
     pub(crate) fn next_due(&mut self) -> Time {
         let due = self.stage.next_due().unwrap_or(Time::MAX);
+        // An interface without room decides when the next leaves; the loop waits for that.
         let is_held_back = self.is_blocked && self.given >= READY;
         if self.qdisc.backlog().packets == 0 || is_held_back {
             return due;
@@ -462,6 +468,7 @@ impl Lane {
             pool.give(frame);
         }
         (self.given, self.is_blocked) = (0, false);
+        // What was being sent, and held the link, is gone.
         self.free_at = self.free_at.min(now);
         self.held_until = Time::ZERO;
     }

@@ -105,6 +105,7 @@ impl Bridge {
     /// As [`Bridge::check`], and when permission is missing.
     pub fn open(config: BridgeConfig) -> Result<Self, BridgeError> {
         let (left, right) = Self::interfaces(&config)?;
+        // First of all: another bridge on these interfaces would undo what this one sets up.
         let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
         let claims = [claim(&left)?, claim(&right)?];
         let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
@@ -116,6 +117,7 @@ impl Bridge {
         // Before the way round is closed, so that no frame falls between the two.
         let (mut ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
         let mut fallback = set_up_fallback(&config, [&left, &right], &mut claims, &mut ports)?;
+        // What one of them cannot send cannot pass: a queue's full packet is the smaller MTU.
         let mtu = left.mtu.min(right.mtu);
         let shared = Side::BOTH.map(|_| (count > 1).then(|| SharedRate::new(count)));
         let lanes = |number: u32| {
@@ -138,6 +140,7 @@ impl Bridge {
         if let Fallback::Bridge(bridge) = &mut fallback
             && bridge.forwards
         {
+            // The kernel bridge has forwarded these already; from us they would come twice.
             for engine in &mut engines {
                 engine.discard_waiting().doing("read from the interfaces")?;
             }
@@ -304,11 +307,14 @@ impl Bridge {
     fn finish<O: Observer>(&mut self, observer: &mut O) -> Result<(), BridgeError> {
         let clock = self.config.clock;
         let stays = self.fallback.bridge().filter(|bridge| bridge.stays());
+        // Before the queues are emptied: a report of the end shows what they held.
         self.workers.iter_mut().for_each(Worker::close);
         // From here on the kernel bridge forwards, if it stays; what our sockets have is ours.
         if let Some(bridge) = stays {
+            // The gate tells packet sockets whose a frame is; AF_XDP's program is told apart.
             bridge.open_now();
             self.workers.iter().for_each(Worker::leave_to_kernel);
+            // Frames that saw the word from before are in our sockets then, and are sent below.
             wait_for_packets();
         }
         let now = clock.now();

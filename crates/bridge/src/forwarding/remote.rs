@@ -118,6 +118,7 @@ impl Works {
             (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc, Some(&old.qdisc)))
         };
         let [up, down] = &self.plans;
+        // Against what this worker has: it may have missed changes that others made.
         let follows_anew = self.config.autorates() != config.autorates()
             || self.config.reflectors != config.reflectors;
         Box::new(Wanted {
@@ -141,12 +142,14 @@ impl Turn {
     ) -> Result<(), RemoteError> {
         let failed = |answer: &Result<Answer, RemoteError>| answer.as_ref().err().copied();
         let begun = |answer: &_| matches!(failed(answer), None | Some(RemoteError::Late));
+        // A worker that has ended ends the bridge: there is nothing to keep.
         if let Some(Err(error)) = answers
             .iter()
             .find(|it| failed(it) == Some(RemoteError::Ended))
         {
             return Err(*error);
         }
+        // Nobody has it, so that the same request compares old with new once more.
         if !answers.iter().any(begun) {
             return Err(RemoteError::Hangs);
         }
@@ -157,6 +160,7 @@ impl Turn {
             }
             works.lacks = answer.is_err();
         }
+        // A snapshot from before the change would show the queue that was.
         (self.config, self.last) = (config, None);
         match (self.behind(), &self.works[..]) {
             (None, _) => Ok(()),
@@ -326,6 +330,7 @@ impl Remote {
         let mut turn = self.turn();
         let mut config = turn.config.clone();
         change(&mut config);
+        // Callers read a whole file: what cannot change is put back here, at one place.
         config.keep_fixed(&turn.config);
         if let Some(why) = config.beyond_workers() {
             return Err(RemoteError::Workers(why));
@@ -356,6 +361,8 @@ impl Remote {
         let posted = slots
             .zip(orders)
             .map(|(slot, order)| (slot, slot.post(order)));
+        // All have their orders before the first answer is waited for: a worker that hangs does
+        // not keep the change from the others.
         let posted: Vec<_> = posted.collect();
         let end = slot::deadline();
         let answers = posted
@@ -412,12 +419,14 @@ impl Remote {
         };
         let end = first.saturating_add(most);
         let mut next = first;
+        // In slices: between two the forwarding thread forwards.
         while next < end && classes.trees.iter().any(Option::is_some) {
             let room = (end - next).min(SLICE);
             let empty = [(); 2].map(|()| Vec::with_capacity(room as usize));
             let Answer::Classes(counts) = self.first().ask(Order::Classes(next, empty))? else {
                 return Err(RemoteError::Ended);
             };
+            // A side that fills its room may have more.
             let is_last = counts.iter().all(|counts| counts.len() < room as usize);
             for (all, more) in classes.counts.iter_mut().zip(counts) {
                 all.extend(more.into_iter().take(room as usize));

@@ -129,6 +129,7 @@ impl Worker {
         around: Around<'_>,
         observer: &mut Watched<'_, O>,
     ) -> Result<(), BridgeError> {
+        // Also by a panic: the other workers must not wait for its sign of life.
         let _ending = Ending::new(&self.pulses, self.number);
         wake_precisely();
         self.go_round(around, observer)
@@ -144,6 +145,7 @@ impl Worker {
         while !(around.ends)() {
             self.wakeups += 1;
             self.beat(now, around.kernel, observer)?;
+            // Before the look: each change acts at its own time, however late this turn is.
             while let Some(change) = self.changes.front().filter(|change| change.at <= now) {
                 let changed = self.engine.change(change, now, observer);
                 changed.doing("forward frames")?;
@@ -250,6 +252,7 @@ impl Worker {
 
     /// Looks whether somebody wants something.
     fn serve(&mut self, onlookers: &mut Onlookers, kernel: Option<&FailOpenBridge>) {
+        // An order changes `self` while the inbox that brought it is in use.
         if let Some(inbox) = self.inbox.take() {
             inbox.serve(|order| self.carry_out(order, onlookers, kernel));
             self.inbox = Some(inbox);
@@ -259,6 +262,7 @@ impl Worker {
     fn step<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<Wait, BridgeError> {
         self.engine.step(now, observer).map_err(|error| {
             let mut names = self.names.iter();
+            // A socket's error says little; an interface that is gone is the usual cause.
             match names.find(|name| Interface::find(name).is_err()) {
                 Some(name) => BridgeError::Gone(name.clone()),
                 None => BridgeError::io("forward frames", error),
@@ -307,6 +311,7 @@ impl Worker {
     /// Works by `wanted` from now on, which has what was before afterwards; what is fixed is the
     /// same in both.
     fn follow(&mut self, wanted: &mut Wanted, onlookers: &mut Onlookers, now: Time) {
+        // Swapped, not dropped: to free a queue takes time, which whoever asked has.
         std::mem::swap(&mut self.config, &mut wanted.config);
         let (old, new) = (&wanted.config, &self.config);
         let directions = [[&old.up, &new.up], [&old.down, &new.down]];
