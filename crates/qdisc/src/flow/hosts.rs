@@ -102,6 +102,7 @@ impl Hosts {
     /// The host with this hash, or the one that it has to share an entry with.
     #[inline]
     fn find(&mut self, hash: u32) -> u16 {
+        // The usual case: the host is where its hash puts it, and nothing is searched.
         let own = (hash >> 22) % WAYS;
         if let Some(place) = self.places.get((hash >> 25) as usize)
             && let Some(set) = self.sets.get(usize::from(*place))
@@ -128,6 +129,7 @@ impl Hosts {
         let hits = bits(&set.tags, |tag| tag == hash) & busy;
         let found = find(own, hits, busy);
         let (Way::Hit(way) | Way::Free(way) | Way::Collision(way)) = found;
+        // On a collision the newcomer's tag stands: the next packet of the host is found at once.
         set.tags[way as usize] = hash;
         let id = u16::from(*place) * WAYS as u16 + way as u16;
         if matches!(found, Way::Free(_)) {
@@ -251,6 +253,7 @@ impl HostFair {
 
     #[inline]
     fn count(&mut self, (src, dst): (u16, u16), flows: i32, bulk: i32) {
+        // A load has changed, and with it the share that was kept.
         if bulk != 0 {
             self.latest.0 = NO_HOSTS;
         }
@@ -310,6 +313,7 @@ impl FlowPolicy for HostFair {
 
     fn moved(&mut self, flow: &mut HostFlow) {
         let is_bulk = flow.is_bulk;
+        // Its hosts are other ones now, and each load must count it once.
         self.left(flow);
         self.joined(flow);
         if is_bulk {
@@ -345,8 +349,10 @@ impl FlowPolicy for HostFair {
     #[inline]
     fn quantum(&mut self, share: u32, quanta: u64) -> i64 {
         if let Some(mean) = &mut self.mean_share {
+            // A weight of 1/32; `share` is in 1/2¹⁶, the mean in 1/2²⁴.
             *mean = *mean - (*mean >> 5) + (share << 3);
         }
+        // Sixteen random bits below the point round up as often as the fraction says.
         let dither = self.dice.bits() >> 48;
         ((quanta * u64::from(share) + dither) >> 16).cast_signed()
     }

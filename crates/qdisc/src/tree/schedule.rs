@@ -183,6 +183,8 @@ impl Schedule {
         if self.busy == 0 {
             return Err(never);
         }
+        // The lowest row first: a class with tokens of its own comes before one that borrows, and
+        // who borrows does it from the nearest class that has some (HTB's order).
         let mut line = self.busy.trailing_zeros();
         let mut lender = None;
         loop {
@@ -206,6 +208,8 @@ impl Schedule {
             let class = self.class(number);
             class.sent.add(len);
             class.ceil.charge(len, now);
+            // A ceiling bounds all that passes. Tokens are taken from the lender up: what was
+            // borrowed leaves a class's own for its own turn.
             let is_lender = number == lender;
             class.lent += u64::from(is_lender);
             class.borrowed += u64::from(class.level < from);
@@ -218,6 +222,7 @@ impl Schedule {
             }
             number = parent;
         }
+        // The leaf first: whether it still borrows decides whether its parent is active.
         let mut above = self.classes[leaf as usize].parent;
         if stays {
             self.update(leaf, now);
@@ -244,6 +249,7 @@ impl Schedule {
             _ => &mut class.feed_tag,
         };
         let line = &mut self.lines[line];
+        // Start-time fair queuing: the line's virtual time is the start tag of who is served.
         line.served = *tag;
         *tag += span;
         line.heap.set(&mut self.places, number, *tag);
@@ -264,6 +270,7 @@ impl Schedule {
         } else if due <= now {
             (Line::Row, Time::MAX)
         } else if class.parent == NONE {
+            // The link has nobody to borrow from.
             (Line::None, due)
         } else {
             (Line::Feed, due)
@@ -335,6 +342,7 @@ impl Schedule {
             Line::Row => &mut class.row_tag,
             _ => &mut class.feed_tag,
         };
+        // Time that a class was away from the line earns nothing.
         *tag = queue.served.max(*tag);
         let is_first = queue.heap.first().is_none();
         queue.heap.set(&mut self.places, number, *tag);
