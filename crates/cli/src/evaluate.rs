@@ -1,29 +1,19 @@
 //! `sojourn evaluate`: a queue or a congestion control, measured by the cases that RFCs ask for.
 //!
-//! The cases are ordinary scenarios (`scenarios/evaluate`), in which one thing is replaced. What is
-//! measured in them says `cases.rs`, and how it is shown `card.rs`. There is no single score.
-
-mod card;
-mod cases;
-mod measure;
+//! The cases and what is measured in them are those of the crate `evaluate`.
 
 use crate::out::check_out;
 use crate::progress::Bar;
+use crate::python;
 use crate::run::{interrupted, run_cells};
 use crate::worlds::{QueuesChoice, Row, repeating};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
-use card::{Card, Cell};
-use cases::{CONTROL, Case, QUEUE};
 use clap::Args;
 use sojourn_batch::Results;
-use sojourn_gateway::{stop_on_signal, whole};
-use sojourn_qdisc::Spec;
-use sojourn_scenario::problem::suggestion;
-use sojourn_scenario::{Options, Problems, Scenario};
-use sojourn_world::RunResult;
-use std::fs;
-use std::path::{Path, PathBuf};
+use sojourn_evaluate::{Card, Evaluation, Kind, Unfit};
+use sojourn_gateway::{Table, stop_on_signal, whole};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Measure a queue or a congestion control in the test cases of RFCs
@@ -38,15 +28,16 @@ use std::sync::atomic::Ordering;
   sojourn evaluate --qdisc pie --out out/pie       with card.json, card.md and a page for each case
   sojourn evaluate --cc bbr3 --case beside --seeds 10
   sojourn evaluate --qdisc codel --world kernel    (after `sojourn kernel build`)
+  sojourn evaluate --qdisc 'python:own.py:OneOfN n=50'    (the class OneOfN of own.py)
 
 Exit status: 0 when there is a card, 1 when a run failed, 2 when the input is wrong (nothing is
 run), 130 after Ctrl-C.")]
 pub(crate) struct EvaluateArgs {
-    /// The queue, in tc's words
+    /// The queue, in tc's words, or an AQM in Python: `python:FILE:CLASS` with NAME=VALUE options
     #[arg(long, value_name = "SPEC", required_unless_present = "cc")]
     qdisc: Option<String>,
 
-    /// The congestion control, as scenarios name it
+    /// The congestion control, as scenarios name it, or one in Python: `python:FILE:CLASS`
     #[arg(long, value_name = "NAME", conflicts_with = "qdisc")]
     cc: Option<String>,
 
@@ -83,23 +74,25 @@ pub(crate) struct EvaluateArgs {
 }
 
 pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
-    let (subject, own, all) = match (&args.qdisc, &args.cc) {
-        (Some(qdisc), _) => (format!("--qdisc '{qdisc}'"), qdisc, QUEUE),
-        (None, Some(cc)) => (format!("--cc {cc}"), cc, CONTROL),
+    let (subject, own, kind) = match (&args.qdisc, &args.cc) {
+        (Some(qdisc), _) => (format!("--qdisc '{qdisc}'"), qdisc, Kind::Queue),
+        (None, Some(cc)) => (format!("--cc {cc}"), cc, Kind::Control),
         (None, None) => bail!("--qdisc or --cc"),
     };
-    let cases = chosen(all, &args.case)?;
-    let read = cases.iter().map(|case| read(case, own, args.seeds));
-    let scenarios = read.collect::<anyhow::Result<Vec<_>>>()?;
+    let option = format!("--{}", kind.option());
+    if python::is_named(own) {
+        return python::hand_over(&option, own, &[args.world]);
+    }
+    let evaluation = Evaluation::new(kind, own, &args.case, args.seeds);
+    let evaluation = evaluation.map_err(|unfit| wrong(&option, unfit))?;
     if let Some(out) = &args.out {
-        for (case, scenario) in cases.iter().zip(&scenarios) {
-            let name = Results::Scenario(scenario.info.name.clone());
-            check_out(&out.join(case.name), &name, args.overwrite)?;
+        for (folder, name) in evaluation.folders(out) {
+            check_out(&folder, &Results::Scenario(name.to_owned()), args.overwrite)?;
         }
     }
     let world = args.world.world(args.queues.setup(&[args.world])?)?;
     let stop = stop_on_signal()?;
-    let runs: Vec<_> = scenarios.iter().flat_map(|it| it.cells.clone()).collect();
+    let runs = evaluation.cells();
     let bar = Bar::new(&runs, args.quiet);
     let jobs = args.world.jobs(None);
     let outcomes = run_cells(world.as_ref(), &runs, jobs, &stop, &bar);
@@ -111,102 +104,33 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     if !failures.is_empty() {
         bail!("{}", failures.join("\n"));
     }
-    let card = Card {
-        subject,
-        world: args.world.name_with(args.queues.queues()).to_string(),
-        seeds: args.seeds,
-        cells: cells(&cases, &scenarios, &results),
-    };
+    let world = args.world.name_with(args.queues.queues()).to_string();
+    let card = evaluation.card(subject, world, args.seeds, &results);
     if let Some(out) = &args.out {
         let cannot = || format!("--out {}", out.display());
-        write(out, &card, (&cases, &scenarios), &results).with_context(cannot)?;
+        let written = evaluation.write(out, &card, &results);
+        written.with_context(cannot)?;
     }
-    print(&if args.json { card.json() } else { card.text() })?;
+    print(&if args.json { card.json() } else { text(&card) })?;
     Ok(0)
 }
 
-/// The cases with these names, or all.
-fn chosen(
-    all: &'static [&'static [Case]],
-    names: &[String],
-) -> Result<Vec<&'static Case>, WrongInput> {
-    let all: Vec<&Case> = all.iter().copied().flatten().collect();
-    if names.is_empty() {
-        return Ok(all);
-    }
-    let known: Vec<_> = all.iter().map(|case| case.name).collect();
-    let named = names.iter().map(|name| {
-        let case = all.iter().copied().find(|case| case.name == name);
-        case.ok_or_else(|| {
-            let help = suggestion(name, &known);
-            WrongInput(format!("--case {name}: no case has this name; {help}"))
-        })
-    });
-    named.collect()
-}
-
-/// The scenario of a case with what is evaluated in its place.
-fn read(case: &Case, own: &str, seeds: u64) -> anyhow::Result<Scenario> {
-    let options = Options {
-        sets: case.places.iter().map(|at| format!("{at}={own}")).collect(),
-        seeds: Some(seeds),
-        ..Options::default()
-    };
-    let name = format!("case {}", case.name);
-    let read = Scenario::parse(&name, case.text, Path::new(""), &options);
-    read.map_err(|problems| of_subject(&problems, own).unwrap_or_else(|| problems.into()))
-}
-
-/// What is wrong with the queue or the control itself, under the name of its option: the places in
-/// a case, which the user has not written, do not help.
-fn of_subject(problems: &Problems, own: &str) -> Option<anyhow::Error> {
-    let problem = problems.iter().next()?;
-    let option = match problem.field().rsplit('.').next()? {
-        "qdisc" => "--qdisc",
-        "cc" => "--cc",
-        _ => return None,
-    };
-    let message = match own.parse::<Spec>() {
-        Err(error) if option == "--qdisc" && problem.way_out().is_none() => {
-            error.pretty().trim_end().to_owned()
+/// What is wrong, with the option that it is about.
+fn wrong(option: &str, unfit: Unfit) -> anyhow::Error {
+    match unfit {
+        Unfit::Case { name, help } => {
+            WrongInput(format!("--case {name}: no case has this name; {help}")).into()
         }
-        _ => [Some(problem.message()), problem.way_out()]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("; "),
-    };
-    Some(WrongInput(format!("{option}: {message}")).into())
+        Unfit::Subject(message) => WrongInput(format!("{option}: {message}")).into(),
+        Unfit::Scenario(problems) => problems.into(),
+    }
 }
 
-/// The cells of all cases, each over its seeds.
-fn cells(cases: &[&Case], scenarios: &[Scenario], results: &[RunResult]) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    let mut rest = results;
-    for (case, scenario) in cases.iter().zip(scenarios) {
-        let (own, others) = rest.split_at(scenario.cells.len());
-        rest = others;
-        let same = |a: &RunResult, b: &RunResult| a.params == b.params;
-        cells.extend(own.chunk_by(same).map(|runs| Cell::of(case, runs)));
+/// The card for a terminal.
+fn text(card: &Card) -> String {
+    let mut table = Table::new(["case", "with", "measure", ">value", "unit"]);
+    for line in card.lines() {
+        table.row(line.to_vec());
     }
-    cells
-}
-
-/// Writes the card, and the pages of its cases.
-fn write(
-    out: &Path,
-    card: &Card,
-    (cases, scenarios): (&[&Case], &[Scenario]),
-    results: &[RunResult],
-) -> anyhow::Result<()> {
-    let mut rest = results;
-    for (case, scenario) in cases.iter().zip(scenarios) {
-        let (own, others) = rest.split_at(scenario.cells.len());
-        rest = others;
-        let notes = [format!("{}: {}.", card.subject, case.source)];
-        sojourn_report::write(&out.join(case.name), &scenario.info, own, &notes)?;
-    }
-    fs::write(out.join("card.json"), card.json())?;
-    fs::write(out.join("card.md"), card.markdown())?;
-    Ok(())
+    format!("{}\n\n{}", card.title(), table.show())
 }

@@ -1,7 +1,9 @@
-//! What the package for Python does for this program: `sojourn figures`, and runs of scenarios that
-//! name classes of Python (`python:FILE:CLASS`).
+//! What the package for Python does for this program: `sojourn figures`, and whatever names classes
+//! of Python (`python:FILE:CLASS`): scenarios that are run, queues and congestion controls that are
+//! evaluated, a queue that is run beside those of a study.
 
 use crate::run::RunArgs;
+use crate::worlds::{Row, WORLDS};
 use crate::{INTERRUPTED, WrongInput};
 use anyhow::Context as _;
 use clap::Args;
@@ -13,6 +15,9 @@ use std::process::{Command, Stdio};
 
 /// The variable of the environment that names the interpreter.
 const VARIABLE: &str = "SOJOURN_PYTHON";
+
+/// What the name of a class begins with.
+const PREFIX: &str = "python:";
 
 /// Draw print-ready figures of results
 ///
@@ -86,17 +91,41 @@ pub(crate) fn run(args: &RunArgs) -> Option<anyhow::Result<u8>> {
         .lines()
         .find_map(named_in_a_line)
         .or_else(|| given.filter_map(|one| one.split_once('=')).find_map(named))?;
+    Some(as_given(name))
+}
+
+/// Whether a text names a class of Python.
+pub(crate) fn is_named(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
+/// Has the package run the command of this process, in which an option names a class. It can do so
+/// in the simulator.
+pub(crate) fn hand_over(option: &str, name: &str, worlds: &[&Row]) -> anyhow::Result<u8> {
+    let sim = &WORLDS[0].name;
+    if let Some(other) = worlds.iter().find(|row| row.name != *sim) {
+        return Err(WrongInput(format!(
+            "{option} {name}: a Python class runs in the world `{sim}` only, not in `{}`",
+            other.name
+        ))
+        .into());
+    }
+    as_given(name)
+}
+
+/// Has the package do what the command line of this process says.
+fn as_given(name: &str) -> anyhow::Result<u8> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    Some(package(&format!("`{name}`"), "sojourn", &words))
+    package(&format!("`{name}`"), "sojourn", &words)
 }
 
 /// The class that a line of a scenario names.
 fn named_in_a_line(line: &str) -> Option<&str> {
     let quoted = |quote| {
-        let (_, after) = line.split_once(&format!("{quote}python:"))?;
+        let (_, after) = line.split_once(&format!("{quote}{PREFIX}"))?;
         let inside = after.split(quote).next()?;
-        let start = line.len() - after.len() - "python:".len();
-        Some(&line[start..start + "python:".len() + inside.len()])
+        let start = line.len() - after.len() - PREFIX.len();
+        Some(&line[start..start + PREFIX.len() + inside.len()])
     };
     let is_remark = line.trim_start().starts_with('#');
     if is_remark {
@@ -109,7 +138,7 @@ fn named_in_a_line(line: &str) -> Option<&str> {
 fn named<'a>((_, value): (&str, &'a str)) -> Option<&'a str> {
     let values = value.trim().trim_matches(['[', ']']).split(',');
     let mut values = values.map(|one| one.trim().trim_matches(['"', '\'']));
-    values.find(|one| one.starts_with("python:"))
+    values.find(|one| is_named(one))
 }
 
 /// Has the package do what the words say. `why` it is asked, and what pip would install.

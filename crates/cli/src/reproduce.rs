@@ -7,6 +7,7 @@ pub(crate) use again::again;
 
 use crate::out::check_out;
 use crate::progress::Bar;
+use crate::python;
 use crate::run::interrupted;
 use crate::worlds::{self, QueuesChoice, Row, WORLDS};
 use crate::{FAILED, WrongInput, print};
@@ -17,7 +18,7 @@ use sojourn_batch::{BatchError, Cost, StudyRuns};
 use sojourn_batch::{Results, clear};
 use sojourn_gateway::Table;
 use sojourn_gateway::{stop_on_signal, whole};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{Spec, SpecError};
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
 use sojourn_study::{Choice, Outcomes, Reproduced, Study};
@@ -25,6 +26,7 @@ use sojourn_world::{ByWorld, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -39,6 +41,7 @@ use std::time::Instant;
   sojourn reproduce codel-red --claims R1,R4 --json | jq '.claims[].status'
   sojourn reproduce codel-red --out out/codel-red
   sojourn reproduce codel-red --queue 'fq_pie target 5ms' --out out/mine
+  sojourn reproduce codel-red --queue 'python:own.py:OneOfN n=50' --out out/mine
   sojourn reproduce codel-red --out out/codel-red --resume   (continues after an interruption)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
 
@@ -70,9 +73,10 @@ pub(crate) struct ReproduceArgs {
     queues: QueuesChoice,
 
     /// Run this queue too, in place of each queue that the study compares, as `yours` in its charts
-    /// and tables; claims are still judged on the study's own queues
+    /// and tables; claims are still judged on the study's own queues. It is in tc's words, or an
+    /// AQM in Python: `python:FILE:CLASS` with NAME=VALUE options
     #[arg(long, value_name = "QUEUE", conflicts_with = "list")]
-    queue: Option<Spec>,
+    queue: Option<Own>,
 
     /// Only these claims, and only the settings that they need
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
@@ -113,16 +117,39 @@ pub(crate) struct ReproduceArgs {
     quiet: bool,
 }
 
+/// A queue of the user's.
+#[derive(Clone)]
+enum Own {
+    /// One of ours, with its options.
+    Ours(Spec),
+    /// The name of a class of Python.
+    Python(String),
+}
+
+impl FromStr for Own {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        if python::is_named(text) {
+            return Ok(Self::Python(text.to_owned()));
+        }
+        text.parse().map(Self::Ours)
+    }
+}
+
 pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let Some(name) = &args.study else {
         return list();
     };
+    if let Some(Own::Python(class)) = &args.queue {
+        return python::hand_over("--queue", class, &worlds::once(&args.world));
+    }
     let options = Options {
         seeds: args.seeds.or(args.quick.then_some(1)),
         ..Options::default()
     };
     let mut study = Study::load(name, &options, &worlds::names())?;
-    if let Some(queue) = &args.queue {
+    if let Some(Own::Ours(queue)) = &args.queue {
         study = study.with_queue(queue).map_err(WrongInput::from)?;
     }
     if args.list {

@@ -57,6 +57,51 @@ fn runs_that_name_a_class_are_the_packages() {
 }
 
 #[test]
+fn a_class_is_evaluated_and_reproduced_by_the_package() {
+    let dir = folder(true);
+    let queue = "python:own.py:Own n=5";
+    for words in [
+        &[
+            "evaluate", "--qdisc", queue, "--case", "short", "--seeds", "2",
+        ][..],
+        &["evaluate", "--cc", "python:own.py:Calm", "--json"],
+        &["reproduce", "codel-red", "--queue", queue, "--quick"],
+        &["reproduce", "codel-red", "--world=sim", "--queue", queue],
+    ] {
+        let (code, said, told) = sojourn(words, dir.path());
+        assert_eq!((code, &*told), (Some(7), ""), "{words:?}");
+        assert_eq!(said, format!("-P -m sojourn {}", words.join(" ")));
+    }
+}
+
+#[test]
+fn other_worlds_have_no_classes_of_python() {
+    let dir = folder(true);
+    let class = "python:own.py:Own";
+    for (words, part) in [
+        (
+            &["evaluate", "--qdisc", class, "--world", "kernel"][..],
+            "--qdisc python:own.py:Own: a Python class runs in the world `sim` only",
+        ),
+        (
+            &[
+                "reproduce",
+                "codel-red",
+                "--queue",
+                class,
+                "--world",
+                "both",
+            ],
+            "--queue python:own.py:Own: a Python class runs in the world `sim` only",
+        ),
+    ] {
+        let (code, said, told) = sojourn(words, dir.path());
+        assert_eq!((code, &*said), (Some(2), ""), "{told}");
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
 fn figures_are_the_packages() {
     let dir = folder(true);
     let words = ["figures", "a", "b", "--svg", "--list", "l.toml"];
@@ -69,8 +114,10 @@ fn figures_are_the_packages() {
 fn a_missing_package_is_told_with_the_way_to_it() {
     let dir = folder(false);
     let own = ["run", "small.toml", "--set", "dumbbell.qdisc=python:a.py:A"];
+    let evaluated = ["evaluate", "--cc", "python:a.py:A"];
     for (words, why, extra) in [
         (&own[..], "`python:a.py:A`", "sojourn"),
+        (&evaluated, "`python:a.py:A`", "sojourn"),
         (&["figures", "out"], "`sojourn figures`", "sojourn[plot]"),
     ] {
         let (code, said, told) = sojourn(words, dir.path());

@@ -12,6 +12,7 @@ from ._native import VERSION as _VERSION
 from ._run import load, run, sweep
 from ._scenario import Scenario
 from .aqm import Aqm
+from .cards import Card, evaluate
 from .errors import Problem, RunError, ScenarioError
 from .lines import Figure, Line, fit
 from .partitions import Partitions
@@ -23,6 +24,7 @@ __version__: str = _VERSION.split(" ", 1)[0]
 
 __all__ = [
     "Aqm",
+    "Card",
     "CongestionControl",
     "Figure",
     "Line",
@@ -35,6 +37,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "evaluate",
     "fit",
     "load",
     "reproduce",

@@ -1,20 +1,28 @@
-"""The package as a program: ``python -m sojourn run FILE``, ``python -m sojourn figures DIR``.
+"""The package as a program, which does what the program ``sojourn`` has it do.
 
-``run`` is for scenarios that name queues or congestion controls of Python's; the program
-``sojourn run`` does everything else faster and with more options.
+``run``, ``evaluate`` and ``reproduce`` are for queues and congestion controls that are written in
+Python; the program does everything else faster and with more options. ``figures`` draws.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+from . import plugins
 from ._run import load, sweep
+from .cards import evaluate
 from .errors import RunError, ScenarioError
 from .figures import FORMATS, draw, listed, usual
+from .studies import reproduce
 
+_TOLD = ScenarioError, RunError, ValueError, TypeError, OSError, ImportError
+"""What is wrong with the input, in words for people."""
+_OPTIONS = "qdisc", "cc", "case", "queue"
+"""Arguments of the package that begin an error, and are options here."""
 _NOTE = "exit status: 0 when all went well, 1 when a run failed, 2 when the input is wrong"
 
 
@@ -32,6 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--jobs", type=int, help="runs at a time")
     run.add_argument("--out", metavar="DIR", help="write the report and the data there")
     run.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    _add_evaluate(commands.add_parser("evaluate", help="measure a queue or a congestion control"))
+    _add_reproduce(commands.add_parser("reproduce", help="run a study with a queue beside its own"))
     figures = commands.add_parser("figures", help="draw the figures of results, ready for print")
     figures.add_argument("dirs", metavar="DIR", nargs="+", help="folders of results")
     figures.add_argument("--list", metavar="FILE", help="what to draw, in TOML")
@@ -39,6 +49,34 @@ def _parser() -> argparse.ArgumentParser:
     for format in FORMATS:
         figures.add_argument(f"--{format}", action="store_true", help=f"write {format.upper()}")
     return parser
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    subject = parser.add_mutually_exclusive_group(required=True)
+    subject.add_argument("--qdisc", metavar="SPEC", help="the queue, or python:FILE:CLASS")
+    subject.add_argument("--cc", metavar="NAME", help="the control, or python:FILE:CLASS")
+    parser.add_argument("--case", action="append", default=[], help="only this case")
+    parser.add_argument("--seeds", type=int, default=10, help="seeds of each cell")
+    _add_shared(parser)
+
+
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", help="its name or its folder")
+    parser.add_argument("--queue", metavar="SPEC", help="a queue beside the study's own")
+    parser.add_argument("--claims", metavar="IDS", default="", help="only these, with commas")
+    parser.add_argument("--quick", action="store_true", help="one seed, no slow settings")
+    parser.add_argument("--seeds", type=int, help="number of seeds")
+    parser.add_argument("--resume", action="store_true", help="run only what DIR lacks")
+    parser.add_argument("--jobs", type=int, help="runs at a time")
+    _add_shared(parser)
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--world", choices=["sim"], default="sim", help="the simulator")
+    parser.add_argument("--out", metavar="DIR", help="write pages and data there")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
 def _value(text: str) -> Any:
@@ -85,13 +123,60 @@ def _figures(words: argparse.Namespace) -> None:
         print(path)
 
 
+def _evaluate(words: argparse.Namespace) -> None:
+    card = evaluate(
+        qdisc=words.qdisc,
+        cc=words.cc,
+        case=words.case,
+        seeds=words.seeds,
+        out=words.out,
+        overwrite=words.overwrite,
+        progress=False if words.quiet else None,
+    )
+    print(card.json if words.json else card, end="")
+
+
+def _reproduce(words: argparse.Namespace) -> None:
+    found = reproduce(
+        words.study,
+        queue=words.queue,
+        claims=[one for one in words.claims.split(",") if one],
+        quick=words.quick,
+        seeds=words.seeds,
+        jobs=words.jobs,
+        out=words.out,
+        resume=words.resume,
+        overwrite=words.overwrite,
+        progress=False if words.quiet else None,
+    )
+    for note in found.results.notes:
+        print(f"sojourn: {note}", file=sys.stderr)
+    if words.json:
+        print(json.dumps(found.document, indent=2, ensure_ascii=False))
+    elif not words.quiet:
+        print(found, end="")
+        if words.out is not None:
+            print(f"{words.out}/report.html")
+    if found.results.notes or any(claim["worse"] for claim in found.claims):
+        sys.exit(1)
+
+
+_COMMANDS = {"run": _run, "figures": _figures, "evaluate": _evaluate, "reproduce": _reproduce}
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Do what the words of a command line say."""
     parsed = _parser().parse_args(words)
     try:
-        (_run if parsed.command == "run" else _figures)(parsed)
-    except (ScenarioError, RunError, ValueError, TypeError, OSError, ImportError) as error:
-        print(f"sojourn: {error}", file=sys.stderr)
+        _COMMANDS[parsed.command](parsed)
+    except Exception as error:
+        if fault := plugins.fault(error):
+            print(f"sojourn: {fault}", file=sys.stderr)
+            sys.exit(1)
+        if not isinstance(error, _TOLD):
+            raise
+        option = "--" if str(error).partition(":")[0] in _OPTIONS else ""
+        print(f"sojourn: {option}{error}", file=sys.stderr)
         sys.exit(2)
 
 

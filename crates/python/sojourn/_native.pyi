@@ -128,11 +128,22 @@ def fit(
     jobs: int | None,
     progress: Callable[[int], object] | None,
 ) -> Line: ...
+def evaluate(
+    subject: tuple[str, str, str],
+    cases: tuple[list[str], int],
+    values: tuple[
+        Sequence[tuple[str, str, Callable[[int, str], object]]],
+        Sequence[tuple[str, str, Callable[[int, float, int], object]]],
+    ],
+    jobs: int | None,
+    out: tuple[str | None, bool],
+    progress: Callable[[int, int], object] | None,
+) -> tuple[str, str, str, list[list[str]]]: ...
 def studies() -> list[tuple[str, str]]: ...
 def reproduce(
     study: str,
-    choice: tuple[list[str], bool],
-    seeds: int | None,
+    choice: tuple[list[str], bool, int | None],
+    queue: tuple[str, str, Sequence[tuple[str, str, Callable[[int, str], object]]]] | None,
     jobs: int | None,
     out: tuple[str | None, bool, bool],
     progress: Callable[[int, int], object] | None,

@@ -119,6 +119,26 @@ class StandIns:
             return text
         return plugins.replaced(text, self.stand_in)
 
+    def one(self, given: Any, option: str) -> tuple[str, str]:
+        """The name of a queue (``qdisc``) or congestion control (``cc``), and what stands for it.
+
+        A text that names nothing of Python's stands for itself. ``option`` names it in errors; its
+        last word is ``qdisc``, ``queue`` or ``cc``.
+        """
+        from . import plugins
+
+        if plugins.is_named(given):
+            given = plugins.load(given, ".", option)
+        elif isinstance(given, str):
+            return given, given
+        name = getattr(given, "__name__", repr(given))
+        if not callable(given):
+            raise TypeError(f"{option}: write a text, or give a class of your own")
+        if _is_control(given) != option.endswith("cc"):
+            wanted = "Aqm" if _is_control(given) else "CongestionControl"
+            raise TypeError(f"{option} {name}: a class of `sojourn.{wanted}` belongs here")
+        return name, self.stand_in(given)
+
     def stand_in(self, given: Any) -> str:
         """What stands for a class."""
         from . import tcp

@@ -2,14 +2,19 @@
 
 >>> sojourn.run("line.toml")            # with qdisc = "python:my.py:OneOfN n=5" in it
 >>> sojourn.sweep("line.toml", {"dumbbell.qdisc": ["codel", "python:my.py:OneOfN"]})
+>>> sojourn.evaluate(qdisc="python:my.py:OneOfN n=5")
+>>> sojourn.reproduce("codel-red", queue="python:my.py:OneOfN n=5")
 
 The file is seen from the folder of the scenario, or from the working directory where no file says
-it. Options are the class's keyword arguments: numbers where they look like it, else texts.
+it. Options are the class's keyword arguments: numbers where they look like it, else texts. What is
+wrong is told with the place: that of the name, or the line of the file.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import linecache
 import re
 import shlex
 import traceback
@@ -22,7 +27,7 @@ from .aqm import Aqm
 from .errors import ScenarioError
 from .tcp import CongestionControl
 
-__all__ = ["is_named", "load", "replaced"]
+__all__ = ["fault", "is_named", "load", "replaced"]
 
 _PREFIX = "python:"
 _NAMED = re.compile(r"""(["'])(python:[^"'\n]*)\1""")
@@ -78,7 +83,7 @@ def _error(
     file: str, line: int | None, column: int | None, field: str, wrong: _Wrong, shown: str | None
 ) -> ScenarioError:
     place = file if line is None else f"{file}:{line}:{column}"
-    text = f"{place}: {field}: {wrong}"
+    text = ": ".join(part for part in (place, field, str(wrong)) if part)
     if shown is not None and column is not None:
         edge = " " * len(str(line))
         text += f"\n{edge} |\n{line} | {shown}\n{edge} | {' ' * (column - 1)}^"
@@ -121,7 +126,48 @@ def _loaded(name: str, folder: str) -> Callable[..., Any]:
         if not equals or not key.isidentifier():
             raise _Wrong(f"`{word}` is no option", "write options as NAME=VALUE, like `n=5`")
         options[key] = _value(value)
+    _check(made, class_name, options, path)
     return _With(made, options, name)
+
+
+def _check(made: type, name: str, options: dict[str, Any], path: str) -> None:
+    """Whether the class takes these options."""
+    signature = inspect.signature(made)
+    code = getattr(inspect.getattr_static(made, "__init__"), "__code__", None)
+    place = f"{path}:{code.co_firstlineno}: " if code is not None else ""
+    named = {
+        one.name
+        for one in signature.parameters.values()
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    }
+    there = ", ".join(f"`{one}`" for one in sorted(named))
+    help = f"its options: {there}" if there else "it has no options"
+    try:
+        signature.bind(**options)
+    except TypeError as error:
+        unknown = [f"`{one}`" for one in options if one not in named]
+        if unknown:
+            message = f"{place}`{name}` has no option {' and no option '.join(unknown)}"
+        else:
+            message = f"{place}`{name}`: {error}"
+        raise _Wrong(message, help) from error
+
+
+def fault(error: BaseException) -> str | None:
+    """What a file that was loaded has raised, with its line; None if it was not such a file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if Path(one.filename) in _modules]
+    if not own or own[-1].lineno is None:
+        return None
+    name, line = own[-1].filename, own[-1].lineno
+    path = Path(name)
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    text = f"{shown}:{line}: {type(error).__name__}: {error}"
+    if source := linecache.getline(name, line).strip():
+        edge = " " * len(str(line))
+        text += f"\n{edge} |\n{line} | {source}\n{edge} |"
+    return text
 
 
 class _With:

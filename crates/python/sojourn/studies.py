@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import _native, _program
+from . import _native, _program, aqm, plugins
 from ._progress import Bar
 from .results import Report, Results
 
@@ -63,6 +63,16 @@ class Reproduction:
         """
         self._native.write(os.fspath(folder), overwrite)
 
+    def __str__(self) -> str:
+        text = ""
+        for claim in self.claims:
+            text += f"{claim['id']:<5} {claim['statement']}\n"
+            text += f"      published  {claim['published']}\n"
+            text += f"      ours       {claim['ours']}\n" if claim["ours"] else ""
+            reason = f": {claim['reason']}" if claim["reason"] else ""
+            text += f"      {claim['worlds'][0]['title']}{reason}\n\n"
+        return text
+
     def __repr__(self) -> str:
         published = self.count("published")
         return f"<sojourn.Reproduction: {published} of {len(self.claims)} claims as published>"
@@ -87,6 +97,7 @@ def reproduce(
     study: str | os.PathLike[str],
     *,
     world: str = "sim",
+    queue: str | aqm.Factory | None = None,
     claims: Sequence[str] = (),
     quick: bool = False,
     seeds: int | None = None,
@@ -106,6 +117,10 @@ def reproduce(
         Its name (see `studies`), or a folder with ``study.toml``.
     world
         ``"sim"``, or as in `sojourn.run` a world that the program runs; ``"both"`` for two.
+    queue
+        A queue that runs too, in place of each queue that the study compares, as `yours` in its
+        charts and tables: in tc's words, an `Aqm` class, or a text that names one (see
+        `sojourn.plugins`). Claims are still judged on the study's own queues.
     claims
         Ids of the claims that are asked for; all of them by default.
     quick
@@ -132,7 +147,7 @@ def reproduce(
         A claim is unknown, the folder cannot be written or holds other results, or, in worlds
         that the program runs, it has failed.
     ValueError
-        Arguments do not go together; nothing was run.
+        The queue is wrong, or arguments do not go together; nothing was run.
     """
     if quick and seeds is not None:
         raise ValueError("quick has one seed: leave out seeds or quick")
@@ -148,13 +163,25 @@ def reproduce(
         options += [] if jobs is None else [f"--jobs={jobs}"]
         options += ["--resume"] if resume else []
         options += ["--overwrite"] if overwrite else []
+        if queue is not None:
+            if not isinstance(queue, str) or plugins.is_named(queue):
+                raise ValueError("what is written in Python is for the simulator")
+            options += [f"--queue={queue}"]
         native, said = _program.reproduce(os.fspath(study), world, options, place)
         return Reproduction(native, said)
+    stands = aqm.StandIns()
+    own = None
+    if queue is not None:
+        own = *stands.one(queue, "queue"), stands.makers
+    if stands.makers:
+        if resume:
+            raise ValueError("resume cannot know whether Python code has changed: leave it out")
+        jobs = jobs or 1  # Python answers one at a time
     with Bar(None, shown=progress) as bar:
         native = _native.reproduce(
             os.fspath(study),
-            (list(claims), quick),
-            seeds,
+            (list(claims), quick, seeds),
+            own,
             jobs,
             (place, resume, overwrite),
             bar.tell,

@@ -15,6 +15,7 @@ mod agents;
 mod aqm;
 mod control;
 mod error;
+mod evaluate;
 mod fit;
 mod prototype;
 mod reproduce;
@@ -30,6 +31,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::agents::Agents;
+    #[pymodule_export]
+    use crate::evaluate::evaluate;
     #[pymodule_export]
     use crate::fit::{Line, fit};
     #[pymodule_export]

@@ -28,6 +28,9 @@ pub(crate) type StandIn = (String, String, Py<PyAny>);
 /// are values of fields.
 pub(crate) type Written = (Vec<Maker>, Vec<Maker>, Vec<StandIn>, Vec<StandIn>);
 
+/// AQMs and congestion controls that are values of fields.
+pub(crate) type Values = (Vec<StandIn>, Vec<StandIn>);
+
 /// Asks Python, and keeps the first exception.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked(Arc<Mutex<Option<PyErr>>>);
@@ -59,6 +62,8 @@ impl Asked {
 pub(crate) struct Prototypes {
     queues: Vec<Maker>,
     controls: Vec<Maker>,
+    /// What stands in cells for something of Python's, and the name of that.
+    names: Vec<(String, String)>,
     /// By the queue that stands for it in cells.
     values: Vec<(Spec, Py<PyAny>)>,
     /// By the congestion control of Linux that stands for it in cells.
@@ -76,21 +81,8 @@ impl Prototypes {
         info: &mut ScenarioInfo,
         cells: &mut Vec<Cell>,
     ) -> PyResult<Self> {
-        let axes = info.axes.iter_mut().flat_map(|axis| &mut axis.values);
-        let params = cells.iter_mut().flat_map(|cell| &mut cell.params);
-        for text in axes.chain(params.map(|(_, value)| value)) {
-            let mut all = values.iter().chain(&control_values);
-            if let Some((_, name, _)) = all.find(|(stand_in, ..)| stand_in == text) {
-                text.clone_from(name);
-            }
-        }
-        // The text says again what it said before something stood in it.
-        if let Some(source) = &mut info.source {
-            for (stand_in, name, _) in values.iter().chain(&control_values) {
-                let quoted = |text: &str| format!("\"{text}\"");
-                *source = source.replace(&quoted(stand_in), &quoted(name));
-            }
-        }
+        let values = Self::of_values(py, (values, control_values))?;
+        values.name(info, cells);
         settle(cells, "qdisc", &queues, |cell| cell.network.link_names());
         settle(cells, "cc", &controls, |cell| {
             cell.flows.iter().map(|flow| flow.name.as_str()).collect()
@@ -110,20 +102,49 @@ impl Prototypes {
                 cell.params.push((format!("{flow}.cc"), name.clone()));
             }
         }
-        let values = values.into_iter().map(|(stand_in, _, maker)| {
-            let spec = stand_in.parse::<Spec>();
-            Ok((
-                spec.map_err(|error| error::run(py, &error.to_string()))?,
-                maker,
-            ))
-        });
         Ok(Self {
             queues,
             controls,
-            values: values.collect::<PyResult<_>>()?,
-            control_values,
-            asked: Asked::default(),
+            ..values
         })
+    }
+
+    /// With those that are values of fields.
+    pub(crate) fn of_values(py: Python<'_>, (queues, control_values): Values) -> PyResult<Self> {
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for (stand_in, name, maker) in queues {
+            let spec = stand_in.parse::<Spec>();
+            let spec = spec.map_err(|error| error::run(py, &error.to_string()))?;
+            names.push((stand_in, name));
+            values.push((spec, maker));
+        }
+        let controls = control_values.iter();
+        names.extend(controls.map(|(stand_in, name, _)| (stand_in.clone(), name.clone())));
+        Ok(Self {
+            names,
+            values,
+            control_values,
+            ..Self::default()
+        })
+    }
+
+    /// Has results say the names of what is written in Python, where something stands for it.
+    pub(crate) fn name(&self, info: &mut ScenarioInfo, cells: &mut [Cell]) {
+        let axes = info.axes.iter_mut().flat_map(|axis| &mut axis.values);
+        let params = cells.iter_mut().flat_map(|cell| &mut cell.params);
+        for text in axes.chain(params.map(|(_, value)| value)) {
+            let mut all = self.names.iter();
+            if let Some((_, name)) = all.find(|(stand_in, _)| stand_in == text) {
+                text.clone_from(name);
+            }
+        }
+        // The text says again what it said before something stood in it.
+        if let Some(source) = &mut info.source {
+            for (stand_in, name) in &self.names {
+                let quoted = |text: &str| format!("\"{text}\"");
+                *source = source.replace(&quoted(stand_in), &quoted(name));
+            }
+        }
     }
 
     /// What one of the objects has raised first.

@@ -1,17 +1,20 @@
 //! Published studies, run in the simulator and held against their claims.
 
 use crate::error;
+use crate::prototype::{Prototypes, StandIn};
 use crate::results::{Results, into};
 use crate::run::{Far, aside, jobs};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_batch::{Cost, Results as Owner, StudyRuns, check_out, clear};
 use sojourn_kernel::Kernel;
 use sojourn_live::Live;
+use sojourn_qdisc::Spec;
 use sojourn_report::{Folder, Rest, forget};
 use sojourn_scenario::Options;
 use sojourn_sim::Sim;
-use sojourn_study::{Choice, Pages, Reproduced as Found, Study};
-use sojourn_world::{ByWorld, WorldName};
+use sojourn_study::{Choice, NoPlace, Pages, Reproduced as Found, Study};
+use sojourn_world::{ByWorld, World, WorldName};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -101,27 +104,38 @@ impl Place {
     }
 }
 
+/// A queue that runs beside a study's own: its name, what stands for it in cells, and what makes
+/// it where it is written in Python.
+type Own = (String, String, Vec<StandIn>);
+
 /// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `choice`
-/// is of claims, and whether it is to be quick. `out` is a folder for the results, whether it is
-/// gone on with, and whether others' results in it go.
+/// is of claims, whether it is to be quick, and of a number of seeds. `out` is a folder for the
+/// results, whether it is gone on with, and whether others' results in it go.
 #[pyfunction]
-#[pyo3(signature = (study, choice, seeds, jobs, out, progress))]
+#[pyo3(signature = (study, choice, queue, jobs, out, progress))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     study: &str,
-    choice: (Vec<String>, bool),
-    seeds: Option<u64>,
+    choice: (Vec<String>, bool, Option<u64>),
+    queue: Option<Own>,
     jobs: Option<NonZeroUsize>,
     out: (Option<PathBuf>, bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Reproduced> {
-    let (claims, quick) = choice;
+    let (claims, quick, seeds) = choice;
     let options = Options {
         seeds: if quick { Some(1) } else { seeds },
         ..Options::default()
     };
-    let study =
+    let mut study =
         Study::load(study, &options, &WORLDS).map_err(|problems| error::scenario(py, &problems))?;
+    let mut prototypes = None;
+    if let Some((name, own, values)) = queue {
+        study = beside(py, study, &own, &name)?;
+        if !values.is_empty() {
+            prototypes = Some(Prototypes::of_values(py, (values, Vec::new()))?);
+        }
+    }
     let choice = study
         .choose(&claims, quick)
         .map_err(|unknown| error::run(py, &unknown.to_string()))?;
@@ -131,7 +145,20 @@ pub(crate) fn reproduce(
         check_out(dir, &owner, overwrite).map_err(|error| error::batch(py, &error))?;
     }
     let place = Place::of(py, out)?;
-    let found = run(py, &study, &choice, &place, resume, (jobs, progress))?;
+    let world: &(dyn World + Sync) = match &prototypes {
+        Some(prototypes) => prototypes,
+        None => &Sim,
+    };
+    let found = run(
+        py,
+        (&study, &choice),
+        world,
+        &place,
+        resume,
+        (jobs, progress),
+    );
+    prototypes.as_ref().map_or(Ok(()), Prototypes::raised)?;
+    let found = found?;
     let pages = found.pages().map_err(|error| error::report(py, &error))?;
     let Found {
         info,
@@ -164,12 +191,23 @@ pub(crate) fn reproduce(
     })
 }
 
+/// A study with another queue beside its own.
+fn beside(py: Python<'_>, study: Study, own: &str, name: &str) -> PyResult<Study> {
+    let wrong = |why: &dyn std::fmt::Display| PyValueError::new_err(format!("queue: {why}"));
+    let spec: Spec = own.parse().map_err(|error| wrong(&error))?;
+    let study = study.with_queue_called(&spec, name);
+    study.map_err(|no_place| match no_place {
+        NoPlace::Refused(problems) => error::scenario(py, &problems),
+        other => wrong(&other),
+    })
+}
+
 /// Runs what is left of a choice, and holds the claims against all.
 #[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
 fn run<'a>(
     py: Python<'_>,
-    study: &'a Study,
-    choice: &Choice,
+    (study, choice): (&'a Study, &Choice),
+    world: &(dyn World + Sync),
     place: &Place,
     resume: bool,
     (given, progress): (Option<NonZeroUsize>, Option<Py<PyAny>>),
@@ -184,7 +222,7 @@ fn run<'a>(
     let (stop, far) = (AtomicBool::new(false), Far::of(&runs.left()));
     let (mut cost, mut outcomes) = (Cost::default(), None);
     let begin = Instant::now();
-    let work = || outcomes = Some(runs.run(&Sim, jobs(given), &stop, &far, &mut cost));
+    let work = || outcomes = Some(runs.run(world, jobs(given), &stop, &far, &mut cost));
     aside(py, work, &stop, &far.teller(progress.as_ref()))?;
     cost.wall_s = begin.elapsed().as_secs_f64();
     let outcomes = outcomes

@@ -21,11 +21,24 @@ BLOCKS = [
 ]
 # A search for a line takes minutes; test_fit.py has one.
 QUICK = [number for number, block in enumerate(BLOCKS) if "sojourn.fit" not in block]
+# The class that blocks name, beside `HalfFull`, which is that of a block.
+OWN = """import sojourn
+
+
+class OneOfN(sojourn.Aqm):
+    def __init__(self, n):
+        self.n, self.seen = n, 0
+
+    def enqueue(self, queue, packet, now):
+        self.seen += 1
+        return "drop" if self.seen % self.n == 0 else None
+"""
 # What a test has no time for, or no cluster; what is left out is tested elsewhere.
 SHORTER = {
     "seeds=10_000": "seeds=2, partition=5",
     "seeds=100": "seeds=1",
     'duration="60s", warmup="10s"': 'duration="3s", warmup="1s"',
+    'case=["short"]': 'case=["short"], seeds=2',
     "from dask.distributed": "executor = None; raise StopIteration  # ",
 }
 
@@ -40,6 +53,7 @@ def here(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for long, short in [("60s", "3s"), ("20s", "3s"), ("10s", "1s"), ("5s", "1s")]:
             text = text.replace(f'= "{long}"', f'= "{short}"')
         (tmp_path / "scenarios" / f"{name}.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "own.py").write_text(OWN)
     # The study of that name, since the working directory's come first.
     study = small / "study.toml"
     study.write_text(study.read_text().replace('name = "small"', 'name = "cake"'))
@@ -76,7 +90,7 @@ def test_a_block_runs(number: int, here: Path) -> None:
 
 
 def test_there_are_blocks() -> None:
-    assert len(BLOCKS) == 10
+    assert len(BLOCKS) == 11
 
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

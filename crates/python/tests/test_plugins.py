@@ -1,10 +1,12 @@
-"""AQMs and congestion controls that a scenario names."""
+"""AQMs and congestion controls that a text names: in scenarios, cards and studies."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import sojourn
+from sojourn.__main__ import main
 
 OWN = """import sojourn
 from sojourn.aqm import DROP
@@ -109,6 +111,7 @@ def test_a_flow_names_a_congestion_control(own: Path) -> None:
         ("python:own.py", "names no class", "python:FILE:CLASS"),
         ("python:none.py:A", "none.py cannot be read", ""),
         ("python:own.py:OneOfN 5", "`5` is no option", "NAME=VALUE"),
+        ("python:own.py:OneOfN m=5", "own.py:6: `OneOfN` has no option `m`", "its options: `n`"),
     ],
 )
 def test_a_wrong_name_is_told_with_its_line(own: Path, name: str, message: str, help: str) -> None:
@@ -137,3 +140,136 @@ def test_values_stand_where_they_belong(own: Path, monkeypatch: pytest.MonkeyPat
         sojourn.run(own, dumbbell__qdisc="python:own.py:Fixed")
     with pytest.raises(TypeError, match="an AQM is a value of a queue's field"):
         sojourn.run(own, **{"flow.download.tcp.cc": "python:own.py:OneOfN"})
+
+
+def mean(card: sojourn.Card, measure: str) -> float:
+    return card.cells[0]["measures"][measure]["mean"]
+
+
+def test_a_card_measures_an_aqm(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own.parent)
+    name = "python:own.py:OneOfN n=50"
+    card = sojourn.evaluate(qdisc=name, case=["start"], seeds=2, out="out")
+    assert card.document["subject"] == f"--qdisc '{name}'"
+    # One packet in 50 is dropped, and the queue is never full.
+    assert mean(card, "packets dropped") == pytest.approx(2.0, abs=0.05)
+    assert json.loads(Path("out/card.json").read_text()) == card.document
+    page = Path("out/start/report.html").read_text()
+    assert name in page and "4294967295" not in page
+    # The class itself is the same queue.
+    module = sojourn.plugins._module(own.parent / "own.py", "own.py")
+    again = sojourn.evaluate(qdisc=lambda: module.OneOfN(50), case=["start"], seeds=2)
+    assert again.cells == card.cells
+
+
+def test_a_card_measures_a_congestion_control(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own.parent)
+    card = sojourn.evaluate(cc="python:own.py:Fixed", case=["outage"], seeds=2)
+    # A window of four segments in each round trip.
+    assert 0 < mean(card, "goodput of the control") < 4 * 1448 * 8 / 0.02 / 1e6
+    assert "goodput of the control" in str(card)
+
+
+def test_built_in_ones_have_cards_of_the_program() -> None:
+    card = sojourn.evaluate(qdisc="fq_codel", case=["short"], seeds=2)
+    assert card.document["subject"] == "--qdisc 'fq_codel'"
+    assert mean(card, "queue delay, mean") < 20
+    with pytest.raises(ValueError, match="qdisc: .*did you mean `fq_codel`"):
+        sojourn.evaluate(qdisc="fq_codle")
+    with pytest.raises(ValueError, match="no case has the name `shrot`; did you mean `short`"):
+        sojourn.evaluate(cc="cubic", case=["shrot"])
+    with pytest.raises(ValueError, match="give a queue as qdisc, or a congestion control as cc"):
+        sojourn.evaluate()
+
+
+def test_a_study_has_an_aqm_beside_its_own(
+    own: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own.parent)
+    name = "python:own.py:OneOfN n=20"
+    found = sojourn.reproduce(small, queue=name, seeds=2, out="out")
+    assert found.document["queue"] == name
+    drops = dropped_by_queue(found.results)
+    assert list(drops) == ["pfifo limit 20", "fq_codel", name]
+    assert drops[name] == pytest.approx(offered(found.results, name) / 20, abs=2)
+    # Claims are about the study's own queues, as without it.
+    assert found.claims == sojourn.reproduce(small, seeds=2).claims
+    # The page is made again from the folder, which names the class.
+    assert sojourn.Reproduction.load("out").document == found.document
+    with pytest.raises(ValueError, match="Python code has changed"):
+        sojourn.reproduce(small, queue=name, out="out", resume=True)
+
+
+def dropped_by_queue(results: sojourn.Results) -> dict[str, float]:
+    rows = [row for row in results.links.rows() if row["link"] == "up" and row["seed"] == 1]
+    return {row["dumbbell.qdisc"]: row["dropped_packets"] for row in rows}
+
+
+def offered(results: sojourn.Results, queue: str) -> float:
+    rows = results.links.rows()
+    (row,) = (
+        row
+        for row in rows
+        if (row["link"], row["seed"], row["dumbbell.qdisc"]) == ("up", 1, queue)
+    )
+    return row["offered_packets"]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["evaluate", "--qdisc", "python:own.py:OneOfM"], ["--qdisc: own.py has no class `OneOfM`"]),
+        (["evaluate", "--qdisc", "python:own.py:OneOfN m=5"], ["own.py:6: `OneOfN` has no option"]),
+        (["evaluate", "--qdisc", "python:own.py:Fixed"], ["a class of `sojourn.Aqm` belongs here"]),
+        (["evaluate", "--cc", "python:own.py:OneOfN"], ["a class of `sojourn.CongestionControl`"]),
+        (["evaluate", "--cc", "python:none.py:A"], ["--cc: none.py cannot be read"]),
+        (["reproduce", "small", "--queue", "python:own.py:Other"], ["--queue: `Other` of own.py"]),
+    ],
+)
+def test_commands_tell_what_is_wrong(
+    own: Path,
+    words: list[str],
+    parts: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(own.parent)
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("sojourn: ")
+    for part in parts:
+        assert part in told
+
+
+def test_a_run_that_raises_is_told_with_the_line_of_the_file(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own.parent)
+    (own.parent / "own.py").write_text(OWN.replace("self.seen += 1", "self.seen += self.none"))
+    for words in (
+        ["run", "own.toml"],
+        ["evaluate", "--qdisc", "python:own.py:OneOfN", "--case", "short", "--seeds", "2"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 1
+        told = capsys.readouterr().err
+        assert told.startswith("sojourn: own.py:10: AttributeError: "), told
+        assert "self.seen += self.none" in told
+
+
+def test_commands_print_cards_and_claims(
+    own: Path, small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own.parent)
+    name = "python:own.py:OneOfN n=20"
+    main(["evaluate", "--qdisc", name, "--case", "short", "--seeds", "2"])
+    said = capsys.readouterr().out
+    assert said.startswith(f"--qdisc '{name}' in the world sim, 2 seeds: mean")
+    assert "completion of 100 kB, mean" in said
+    main(["reproduce", str(small), "--queue", name, "--seeds", "2", "--json"])
+    assert json.loads(capsys.readouterr().out)["queue"] == name
+    main(["reproduce", str(small), "--queue", name, "--seeds", "2"])
+    assert "published  p" in capsys.readouterr().out

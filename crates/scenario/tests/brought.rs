@@ -226,7 +226,8 @@ fn other_files_and_words_are_known_by_what_they_are() {
          1 is `bbr`"
     );
     assert!(refused(GOOD, &["tcp.cc=python:a.py:A"]).ends_with(
-        "only the command `run` and the Python package load Python classes, in the simulator"
+        "only the commands `run` and `evaluate` and the Python package load Python congestion \
+         controls, in the simulator"
     ));
     assert!(refused(GOOD, &["tcp.cc=cubik"]).ends_with("did you mean `cubic`?"));
     assert!(

@@ -38,7 +38,17 @@ impl Study {
     ///
     /// # Errors
     /// Why it has no place in this study, or what is wrong with it there.
-    pub fn with_queue(mut self, queue: &Spec) -> Result<Self, NoPlace> {
+    pub fn with_queue(self, queue: &Spec) -> Result<Self, NoPlace> {
+        let text = queue.to_string();
+        self.with_queue_called(queue, &text)
+    }
+
+    /// As [`with_queue`](Self::with_queue), with a name for the queue in results: `queue` stands in
+    /// the cells for one that no [`Spec`] describes.
+    ///
+    /// # Errors
+    /// Why it has no place in this study, or what is wrong with it there.
+    pub fn with_queue_called(mut self, queue: &Spec, name: &str) -> Result<Self, NoPlace> {
         let text = queue.to_string();
         let known = self.words.axes.iter().flat_map(|axis| &axis.values);
         let is_it = |text: &String| text.parse::<Spec>().is_ok_and(|spec| spec == *queue);
@@ -56,7 +66,7 @@ impl Study {
         let mut fields: Vec<String> = Vec::new();
         for setting in &mut self.settings {
             for scenario in setting.scenarios.values_mut() {
-                fields.extend(add(scenario, &text)?);
+                fields.extend(add(scenario, &text, name)?);
             }
         }
         fields.sort();
@@ -64,8 +74,8 @@ impl Study {
         if fields.is_empty() {
             return Err(NoPlace::Nowhere(self.name));
         }
-        self.words.another = Some(text.clone());
-        let axes = self.name_it(&fields, &text);
+        self.words.another = Some(name.to_owned());
+        let axes = self.name_it(&fields, name);
         self.show(&axes);
         Ok(self)
     }
@@ -121,8 +131,9 @@ impl Study {
     }
 }
 
-/// Adds the runs with this queue to a scenario, behind its own. Tells which fields it has it in.
-fn add(scenario: &mut Scenario, text: &str) -> Result<Vec<String>, Problems> {
+/// Adds the runs with this queue to a scenario, behind its own, under a name for their parameters.
+/// Tells which fields it has it in.
+fn add(scenario: &mut Scenario, text: &str, name: &str) -> Result<Vec<String>, Problems> {
     let axes = scenario.info.axes.iter();
     let axes = axes.filter(|axis| axis.field.ends_with("qdisc") && axis.values.len() > 1);
     let fields: Vec<String> = axes.map(|axis| axis.field.clone()).collect();
@@ -151,12 +162,17 @@ fn add(scenario: &mut Scenario, text: &str) -> Result<Vec<String>, Problems> {
         .collect();
     let place = |field: &str| order.iter().position(|known| known == field);
     for mut cell in added.cells {
+        for (field, value) in &mut cell.params {
+            if fields.contains(field) {
+                name.clone_into(value);
+            }
+        }
         cell.params.sort_by_key(|(field, _)| place(field));
         scenario.cells.push(cell);
     }
     for axis in &mut scenario.info.axes {
         if fields.contains(&axis.field) {
-            axis.values.push(text.to_owned());
+            axis.values.push(name.to_owned());
         }
     }
     Ok(fields)

@@ -421,7 +421,8 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 pub fn from_elsewhere(word: &str, candidates: &[&str]) -> String {
     let word = word.trim().trim_start_matches("tcp_");
     if word.starts_with("python:") {
-        return "only the command `run` and the Python package load Python classes, in the simulator"
+        return "only the commands `run` and `evaluate` and the Python package load Python \
+                congestion controls, in the simulator"
             .into();
     }
     let known = ELSEWHERE

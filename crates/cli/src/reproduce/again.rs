@@ -1,7 +1,7 @@
 //! A study's page, made again from the folders that `sojourn reproduce --out` wrote.
 
 use super::{place, text};
-use crate::{WrongInput, print, worlds};
+use crate::{WrongInput, print, python, worlds};
 use anyhow::{Context as _, bail};
 use sojourn_qdisc::Spec;
 use sojourn_report::Finished;
@@ -31,8 +31,15 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
                  study's own"
             )));
         }
-        let queue = queue.parse::<Spec>().map_err(WrongInput::from)?;
-        study = study.with_queue(&queue).map_err(WrongInput::from)?;
+        // Nothing is run again, so that any queue may stand in the cells for a class of Python.
+        let stands = if python::is_named(queue) {
+            "pfifo limit 4294967295"
+        } else {
+            queue
+        };
+        let spec = stands.parse::<Spec>().map_err(WrongInput::from)?;
+        let beside = study.with_queue_called(&spec, queue);
+        study = beside.map_err(WrongInput::from)?;
     }
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
     let chosen = study.select(&asked).map_err(WrongInput::from)?;

@@ -1,27 +1,28 @@
 //! A card: the measures of all cells, each over its seeds.
 
-use super::cases::Case;
-use super::measure::{COMMON, Measure};
+use crate::cases::Case;
+use crate::measure::{COMMON, Measure};
 use serde_json::{Map, Value, json};
-use sojourn_gateway::Table;
 use sojourn_report::{OverSeeds, significant};
 use sojourn_world::RunResult;
 use std::fmt::Write as _;
 
-pub(super) const FORMAT: &str = "sojourn-card/1";
+const FORMAT: &str = "sojourn-card/1";
 /// Digits that are shown.
 const DIGITS: i32 = 3;
 
-pub(super) struct Card {
+/// The measures of something in its cases, each as mean and 95 % confidence interval over the
+/// seeds.
+pub struct Card {
     /// What is evaluated, as it was given.
-    pub(super) subject: String,
-    pub(super) world: String,
-    pub(super) seeds: u64,
-    pub(super) cells: Vec<Cell>,
+    pub(crate) subject: String,
+    pub(crate) world: String,
+    pub(crate) seeds: u64,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// One cell of a case.
-pub(super) struct Cell {
+pub(crate) struct Row {
     case: &'static str,
     source: &'static str,
     /// What is swept in the case.
@@ -31,9 +32,9 @@ pub(super) struct Cell {
     correlation: Option<f64>,
 }
 
-impl Cell {
+impl Row {
     /// Of runs that differ in their seed only.
-    pub(super) fn of(case: &Case, runs: &[RunResult]) -> Self {
+    pub(crate) fn of(case: &Case, runs: &[RunResult]) -> Self {
         let own = |(field, _): &&(String, String)| !case.places.contains(&field.as_str());
         let measures = COMMON.iter().chain(case.measures).filter_map(|measure| {
             let over = OverSeeds::of(runs.iter().map(measure.of))?;
@@ -107,8 +108,10 @@ fn shown(over: OverSeeds) -> String {
 }
 
 impl Card {
-    fn rows(&self) -> impl Iterator<Item = [String; 5]> {
-        self.cells.iter().flat_map(|cell| {
+    /// For a table: case, what is swept in it, measure, value with its interval, and unit. What all
+    /// lines of a cell have in common is in the first of them only.
+    pub fn lines(&self) -> impl Iterator<Item = [String; 5]> {
+        self.rows.iter().flat_map(|cell| {
             let rows = cell.measures.iter().enumerate();
             rows.map(|(index, (measure, over))| {
                 // What all rows of a cell have in common stands in the first.
@@ -130,21 +133,15 @@ impl Card {
         })
     }
 
-    fn title(&self) -> String {
+    /// What was evaluated, where, with how many seeds, in one line.
+    pub fn title(&self) -> String {
         let (subject, world, seeds) = (&self.subject, &self.world, self.seeds);
         format!("{subject} in the world {world}, {seeds} seeds: mean ± 95 % confidence interval")
     }
 
-    pub(super) fn text(&self) -> String {
-        let mut table = Table::new(["case", "with", "measure", ">value", "unit"]);
-        for row in self.rows() {
-            table.row(row.to_vec());
-        }
-        format!("{}\n\n{}", self.title(), table.show())
-    }
-
-    pub(super) fn json(&self) -> String {
-        let cells: Vec<_> = self.cells.iter().map(Cell::json).collect();
+    /// `card.json`.
+    pub fn json(&self) -> String {
+        let cells: Vec<_> = self.rows.iter().map(Row::json).collect();
         let card = json!({
             "format": FORMAT,
             "subject": self.subject,
@@ -155,9 +152,10 @@ impl Card {
         format!("{card:#}\n")
     }
 
-    pub(super) fn markdown(&self) -> String {
+    /// `card.md`.
+    pub fn markdown(&self) -> String {
         let mut text = format!("# {}\n", self.title());
-        for cell in &self.cells {
+        for cell in &self.rows {
             let (params, case) = (cell.params(), cell.case);
             let with = if params.is_empty() {
                 params

@@ -1,21 +1,21 @@
 //! The cases: what each is taken from, its scenario, and what is measured in it.
 
-use super::measure::{
+use crate::measure::{
     AGAIN, AGE, AGGRESSIVE, BACK, BESIDE, BURSTS, CALL, FAIRNESS, FAR, FILES, FRIENDLY, FULL, LAG,
     LONG, Measure, NEW, NEW_SHORT, OTHER, PAGES, SECOND, SECOND_QUEUE, SHORT_MEAN, SHORT_P95,
     SMALL, START, STEADY, TENFOLD, TOGETHER, UNRESPONSIVE,
 };
 
 /// A case.
-pub(super) struct Case {
-    pub(super) name: &'static str,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
     /// Who asks for it.
-    pub(super) source: &'static str,
-    pub(super) text: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) text: &'static str,
     /// Fields that say what is evaluated.
-    pub(super) places: &'static [&'static str],
+    pub(crate) places: &'static [&'static str],
     /// Beside those that every case has.
-    pub(super) measures: &'static [Measure],
+    pub(crate) measures: &'static [Measure],
 }
 
 macro_rules! cases {
@@ -24,7 +24,7 @@ macro_rules! cases {
             name: $name,
             source: $source,
             text: include_str!(concat!(
-                "../../evaluate/", $folder, "/", $name, ".toml"
+                "../evaluate/", $folder, "/", $name, ".toml"
             )),
             places: $places,
             measures: &[$($measure),*],
@@ -61,10 +61,10 @@ const CHAIN: &[Case] = cases! { "queue", &["link.up.qdisc", "link.second.qdisc"]
 };
 
 /// Those of a queue.
-pub(super) const QUEUE: &[&[Case]] = &[BELL, BOTH_WAYS, CHAIN];
+pub(crate) const QUEUE: &[&[Case]] = &[BELL, BOTH_WAYS, CHAIN];
 
 /// Those of a congestion control.
-pub(super) const CONTROL: &[&[Case]] = &[BESIDE_OTHERS, ALL_FLOWS];
+pub(crate) const CONTROL: &[&[Case]] = &[BESIDE_OTHERS, ALL_FLOWS];
 
 /// Those in which one flow has the control.
 const BESIDE_OTHERS: &[Case] = cases! { "control", &["flow.new.tcp.cc"];

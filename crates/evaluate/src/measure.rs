@@ -5,10 +5,10 @@ use sojourn_world::{FlowResult, LinkResult, RunResult};
 
 /// A measure. NaN where a run has none.
 #[derive(Clone, Copy)]
-pub(super) struct Measure {
-    pub(super) name: &'static str,
-    pub(super) unit: &'static str,
-    pub(super) of: fn(&RunResult) -> f64,
+pub(crate) struct Measure {
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) of: fn(&RunResult) -> f64,
 }
 
 const fn measure(name: &'static str, unit: &'static str, of: fn(&RunResult) -> f64) -> Measure {
@@ -64,7 +64,7 @@ fn app(run: &RunResult, name: &str, key: &str) -> f64 {
 }
 
 /// RFC 7928 section 2, of every case.
-pub(super) const COMMON: &[Measure] = &[
+pub(crate) const COMMON: &[Measure] = &[
     measure("utilization", "%", |run| {
         bottleneck(run)
             .utilisation
@@ -99,71 +99,71 @@ pub(super) const COMMON: &[Measure] = &[
 ];
 
 /// Jain's index.
-pub(super) const FAIRNESS: Measure = measure("Jain's index", "", |run| {
+pub(crate) const FAIRNESS: Measure = measure("Jain's index", "", |run| {
     run.aggregate.jain.unwrap_or(f64::NAN)
 });
-pub(super) const SECOND: Measure = measure("second flow / first flow", "", |run| {
+pub(crate) const SECOND: Measure = measure("second flow / first flow", "", |run| {
     ratio(goodput(run, "second"), goodput(run, "first"))
 });
-pub(super) const OTHER: Measure = measure("other RTT's goodput / first's", "", |run| {
+pub(crate) const OTHER: Measure = measure("other RTT's goodput / first's", "", |run| {
     ratio(goodput(run, "other"), goodput(run, "first"))
 });
-pub(super) const AGGRESSIVE: Measure = measure("aggressive / friendly", "", |run| {
+pub(crate) const AGGRESSIVE: Measure = measure("aggressive / friendly", "", |run| {
     ratio(goodput(run, "aggressive"), goodput(run, "friendly"))
 });
-pub(super) const FRIENDLY: Measure = measure("goodput of the friendly flow", "Mbit/s", |run| {
+pub(crate) const FRIENDLY: Measure = measure("goodput of the friendly flow", "Mbit/s", |run| {
     goodput(run, "friendly") / 1e6
 });
-pub(super) const UNRESPONSIVE: Measure = measure("loss of the unresponsive flow", "%", |run| {
+pub(crate) const UNRESPONSIVE: Measure = measure("loss of the unresponsive flow", "%", |run| {
     mean_of(run, "unresponsive", |flow| {
         flow.loss_ratio.map_or(f64::NAN, |lost| 100.0 * lost)
     })
 });
-pub(super) const STEADY: Measure = measure("loss of the steady flow", "%", |run| {
+pub(crate) const STEADY: Measure = measure("loss of the steady flow", "%", |run| {
     mean_of(run, "steady", |flow| {
         flow.loss_ratio.map_or(f64::NAN, |lost| 100.0 * lost)
     })
 });
-pub(super) const BURSTS: Measure = measure("completion of 30 kB, p95", "ms", |run| {
+pub(crate) const BURSTS: Measure = measure("completion of 30 kB, p95", "ms", |run| {
     mean_of(run, "bursts", |flow| flow.completion.p95)
 });
-pub(super) const PAGES: Measure = measure("page load, mean", "ms", |run| {
+pub(crate) const PAGES: Measure = measure("page load, mean", "ms", |run| {
     app(run, "pages", "app.page_load_ms")
 });
-pub(super) const CALL: Measure = measure("the call's MOS", "", |run| app(run, "call", "app.mos"));
-pub(super) const LAG: Measure = measure("the game's lag, mean", "ms", |run| {
+pub(crate) const CALL: Measure = measure("the call's MOS", "", |run| app(run, "call", "app.mos"));
+pub(crate) const LAG: Measure = measure("the game's lag, mean", "ms", |run| {
     app(run, "game", "app.lag_ms")
 });
-pub(super) const FILES: Measure = measure("completion of 500 kB, mean", "ms", |run| {
+pub(crate) const FILES: Measure = measure("completion of 500 kB, mean", "ms", |run| {
     mean_of(run, "files", |flow| flow.completion.mean)
 });
-pub(super) const SHORT_MEAN: Measure = measure("completion of 100 kB, mean", "ms", |run| {
+pub(crate) const SHORT_MEAN: Measure = measure("completion of 100 kB, mean", "ms", |run| {
     mean_of(run, "short", |flow| flow.completion.mean)
 });
-pub(super) const SHORT_P95: Measure = measure("completion of 100 kB, p95", "ms", |run| {
+pub(crate) const SHORT_P95: Measure = measure("completion of 100 kB, p95", "ms", |run| {
     mean_of(run, "short", |flow| flow.completion.p95)
 });
-pub(super) const NEW_SHORT: Measure = measure("completion of 100 kB, mean", "ms", |run| {
+pub(crate) const NEW_SHORT: Measure = measure("completion of 100 kB, mean", "ms", |run| {
     mean_of(run, "new", |flow| flow.completion.mean)
 });
-pub(super) const LONG: Measure = measure("goodput of the long flow", "Mbit/s", |run| {
+pub(crate) const LONG: Measure = measure("goodput of the long flow", "Mbit/s", |run| {
     goodput(run, "long") / 1e6
 });
-pub(super) const SECOND_QUEUE: Measure = measure("delay in the second queue, mean", "ms", |run| {
+pub(crate) const SECOND_QUEUE: Measure = measure("delay in the second queue, mean", "ms", |run| {
     let mut links = run.links.iter();
     let second = links.find(|(name, _)| name == "second");
     second.map_or(f64::NAN, |(_, link)| link.sojourn.mean)
 });
-pub(super) const NEW: Measure = measure("goodput of the control", "Mbit/s", |run| {
+pub(crate) const NEW: Measure = measure("goodput of the control", "Mbit/s", |run| {
     goodput(run, "new") / 1e6
 });
-pub(super) const BESIDE: Measure = measure("new / old", "", |run| {
+pub(crate) const BESIDE: Measure = measure("new / old", "", |run| {
     ratio(goodput(run, "new"), goodput(run, "old"))
 });
-pub(super) const FAR: Measure = measure("160 ms / 20 ms", "", |run| {
+pub(crate) const FAR: Measure = measure("160 ms / 20 ms", "", |run| {
     ratio(goodput(run, "new"), goodput(run, "near"))
 });
-pub(super) const AGAIN: Measure = measure("retransmitted", "%", |run| {
+pub(crate) const AGAIN: Measure = measure("retransmitted", "%", |run| {
     mean_of(run, "new", |flow| {
         percent(flow.retransmitted_packets, flow.sent_packets)
     })
@@ -171,18 +171,18 @@ pub(super) const AGAIN: Measure = measure("retransmitted", "%", |run| {
 
 /// RFC 7928 section 2.2: how long a flow that comes later takes to nine tenths of its fair share,
 /// held for a second.
-pub(super) const START: Measure = measure("the later flow reaches its share after", "s", |run| {
+pub(crate) const START: Measure = measure("the later flow reaches its share after", "s", |run| {
     reaches(run, "later", 15.0, 10e6 / 2.0)
 });
-pub(super) const FULL: Measure = measure("the line is full after", "s", |run| {
+pub(crate) const FULL: Measure = measure("the line is full after", "s", |run| {
     reaches(run, "new", 0.0, 10e6)
 });
-pub(super) const TENFOLD: Measure = measure("ten times the rate is used after", "s", |run| {
+pub(crate) const TENFOLD: Measure = measure("ten times the rate is used after", "s", |run| {
     reaches(run, "new", 10.0, 100e6)
 });
 /// RFC 7928 section 2.4: of the flows, how many reduce in one round trip of 100 ms, averaged over
 /// those in which one does. A reduction is a change of the slow-start threshold.
-pub(super) const TOGETHER: Measure = measure("flows that reduce together", "%", |run| {
+pub(crate) const TOGETHER: Measure = measure("flows that reduce together", "%", |run| {
     let thresholds = flows(run, "sender").flat_map(|flow| &flow.series);
     let thresholds: Vec<_> = thresholds.filter(|it| it.metric == "ssthresh").collect();
     let points = thresholds.iter().map(|series| series.points.len()).min();
@@ -199,13 +199,13 @@ pub(super) const TOGETHER: Measure = measure("flows that reduce together", "%", 
         .collect();
     ratio(shares.iter().sum(), shares.len() as f64)
 });
-pub(super) const SMALL: Measure = measure("segments of 500 / of 1448 bytes", "", |run| {
+pub(crate) const SMALL: Measure = measure("segments of 500 / of 1448 bytes", "", |run| {
     ratio(goodput(run, "small"), goodput(run, "large"))
 });
-pub(super) const BACK: Measure = measure("goodput the other way", "Mbit/s", |run| {
+pub(crate) const BACK: Measure = measure("goodput the other way", "Mbit/s", |run| {
     goodput(run, "down") / 1e6
 });
-pub(super) const AGE: Measure = measure("age of 65 kB when they come, mean", "ms", |run| {
+pub(crate) const AGE: Measure = measure("age of 65 kB when they come, mean", "ms", |run| {
     app(run, "new", "app.age_ms")
 });
 
