@@ -143,6 +143,11 @@ fn what_is_wrong_is_told() {
             &["--property", INDUCED, "--out", "no/folder.toml"],
             "its folder is not there",
         ),
+        // The line of the file, not of a scenario that was made of it.
+        (
+            &["--property", INDUCED, "--sweep", "dumbbell.qdisc=[pye]"],
+            "--sweep: dumbbell.qdisc: ",
+        ),
         (&[], "--property"),
     ] {
         let (output, _) = hunt(words, dir.path());

@@ -171,7 +171,7 @@ impl Hunt<'_> {
 /// # Errors
 /// When neither is a scenario.
 pub fn fullest(space: &Space) -> Result<Scenario, Problems> {
-    let end = |upper| space.scenario(&space.text(&Point::end(space, upper).genes, &[1])?);
+    let end = |upper| space.scenario(&Point::end(space, upper).genes, &[1]);
     end(true).or_else(|problems| end(false).map_err(|_| problems))
 }
 

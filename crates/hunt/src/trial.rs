@@ -64,9 +64,8 @@ impl Hunt<'_> {
             let seeds: Vec<u64> = (0..self.seeds)
                 .map(|n| point.seed.wrapping_add(n))
                 .collect();
-            let text = self.space.text(&point.genes, &seeds);
-            let cells = text.and_then(|text| Ok(self.space.scenario(&text)?.cells));
-            (point, cells)
+            let read = self.space.scenario(&point.genes, &seeds);
+            (point, read.map(|scenario| scenario.cells))
         });
         let read: Vec<_> = read.collect();
         let cells: Vec<&Cell> = read

@@ -98,6 +98,20 @@ impl Scenario {
         plan.cells(options, runs, problems)
     }
 
+    /// What is wrong with a tree, where `problems` has the texts that its places refer to. It is
+    /// another form of a text that was refused; none if the tree is right.
+    pub(crate) fn faults(tree: Node, base: &Path, mut problems: Problems) -> Option<Problems> {
+        let options = Options::default();
+        let source = Source {
+            name: String::new(),
+            text: String::new(),
+            base: base.to_owned(),
+        };
+        let plan = Plan::of(tree, &options, source, &mut problems);
+        let runs = plan.runs();
+        plan.cells(&options, 0..runs, problems).err()
+    }
+
     /// Checks every combination, keeps none, and counts the combinations and the seeds of each.
     ///
     /// # Errors
@@ -162,35 +176,41 @@ impl Plan {
         options: &Options,
         most: u64,
     ) -> Result<(Self, Problems), Problems> {
-        let (mut tree, mut problems) = Node::of_file(name, text)?;
-        let sweep = tree.take("sweep");
-        let sets = overrides("--set", &options.sets, &mut problems);
-        let sweeps = overrides("--sweep", &options.sweeps, &mut problems);
-        apply(&sets, &mut tree, &mut problems);
-        let mut grid = Grid::read(sweep.as_ref(), &mut problems);
-        for sweep in &sweeps {
-            grid.add(&sweep.path, &sweep.node, &mut problems);
-        }
-        for set in &sets {
-            grid.pin(&set.path);
-        }
-        grid.drop_unknown(&tree, &mut problems);
-        let plan = Self {
-            seeds: seeds(&tree, options) as usize,
-            tree,
-            grid,
-            sets,
-            source: Arc::new(Source {
-                name: name.to_owned(),
-                text: text.to_owned(),
-                base: base.to_owned(),
-            }),
+        let (tree, mut problems) = Node::of_file(name, text)?;
+        let source = Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            base: base.to_owned(),
         };
+        let plan = Self::of(tree, options, source, &mut problems);
         if let Some(problem) = plan.too_many_runs(most) {
             problems.add(problem);
             return Err(problems);
         }
         Ok((plan, problems))
+    }
+
+    /// Of a file's tree, with everything that the options set.
+    fn of(mut tree: Node, options: &Options, source: Source, problems: &mut Problems) -> Self {
+        let sweep = tree.take("sweep");
+        let sets = overrides("--set", &options.sets, problems);
+        let sweeps = overrides("--sweep", &options.sweeps, problems);
+        apply(&sets, &mut tree, problems);
+        let mut grid = Grid::read(sweep.as_ref(), problems);
+        for sweep in &sweeps {
+            grid.add(&sweep.path, &sweep.node, problems);
+        }
+        for set in &sets {
+            grid.pin(&set.path);
+        }
+        grid.drop_unknown(&tree, problems);
+        Self {
+            seeds: seeds(&tree, options) as usize,
+            tree,
+            grid,
+            sets,
+            source: Arc::new(source),
+        }
     }
 
     fn runs(&self) -> usize {

@@ -23,6 +23,8 @@ pub struct Space {
     dimensions: Vec<Dimension>,
     /// Fields that every scenario of the space sweeps itself.
     compared: Vec<(String, Vec<Node>)>,
+    /// The texts that places in the tree refer to.
+    texts: Problems,
 }
 
 /// What varies in a space: a field, or several that change together.
@@ -32,6 +34,8 @@ pub struct Dimension {
     pub path: String,
     /// Its values.
     pub values: Values,
+    /// Where an interval is written.
+    at: Origin,
 }
 
 /// The values of a dimension.
@@ -122,6 +126,7 @@ impl Space {
             base: base.to_owned(),
             dimensions,
             compared,
+            texts: problems.texts(),
         })
     }
 
@@ -140,6 +145,11 @@ impl Space {
     /// # Errors
     /// When a field of a dimension leads nowhere.
     pub fn text(&self, point: &[Gene], seeds: &[u64]) -> Result<String, Problems> {
+        Ok(self.tree(point, seeds)?.to_toml())
+    }
+
+    /// What the file of a point says, with the places where users have written it.
+    fn tree(&self, point: &[Gene], seeds: &[u64]) -> Result<Node, Problems> {
         let mut tree = self.tree.clone();
         let mut absent = Vec::new();
         for (path, node) in self.fields(point) {
@@ -172,15 +182,20 @@ impl Space {
             });
             put(&mut tree, "sweep", Value::Table(fields.collect()));
         }
-        Ok(tree.to_toml())
+        Ok(tree)
     }
 
-    /// Reads the scenario that [`Space::text`] has written.
+    /// Reads the scenario that [`Space::text`] writes for this point and these seeds.
     ///
     /// # Errors
-    /// When there is no such scenario: values that do not go together.
-    pub fn scenario(&self, text: &str) -> Result<Scenario, Problems> {
-        Scenario::parse(&self.name, text, &self.base, &Options::default())
+    /// When there is no such scenario: values that do not go together. The places are those of the
+    /// file and the options from which the space was read.
+    pub fn scenario(&self, point: &[Gene], seeds: &[u64]) -> Result<Scenario, Problems> {
+        let tree = self.tree(point, seeds)?;
+        let read = Scenario::parse(&self.name, &tree.to_toml(), &self.base, &Options::default());
+        // Nobody has seen the text that was written here.
+        let faults = |_: &Problems| Scenario::faults(tree, &self.base, self.texts.clone());
+        read.map_err(|problems| faults(&problems).unwrap_or(problems))
     }
 
     /// The fields of a point with their values.
@@ -190,7 +205,11 @@ impl Space {
             match (&dimension.values, *gene) {
                 (Values::Steps(steps), Gene::Step(step)) => fields.extend(steps[step].clone()),
                 (Values::Interval(interval), Gene::Value(value)) => {
-                    fields.push((dimension.path.clone(), interval.node(value)));
+                    let node = Node {
+                        at: dimension.at,
+                        ..interval.node(value)
+                    };
+                    fields.push((dimension.path.clone(), node));
                 }
                 (Values::Steps(_), Gene::Value(_)) | (Values::Interval(_), Gene::Step(_)) => {
                     debug_assert!(false, "a gene is of its dimension's kind");
@@ -284,6 +303,7 @@ fn steps(axis: &sweep::Dimension) -> Dimension {
     Dimension {
         path: path.to_owned(),
         values: Values::Steps((0..axis.steps()).map(step).collect()),
+        at: Origin::NOWHERE,
     }
 }
 
@@ -300,6 +320,7 @@ fn interval(tree: &Node, path: String, node: &Node, problems: &mut Problems) -> 
         Ok(interval) => Some(Dimension {
             path,
             values: Values::Interval(interval),
+            at: node.at,
         }),
         Err(message) => {
             let help = "both ends with the same unit, the smaller one first";

@@ -306,8 +306,7 @@ fn assert_a_space(file: &Path) {
         Values::Steps(_) => Gene::Step(0),
         Values::Interval(interval) => Gene::Value(interval.low()),
     });
-    let text = space.text(&lowest.collect::<Vec<_>>(), &[1]);
-    let scenario = text.and_then(|text| space.scenario(&text));
+    let scenario = space.scenario(&lowest.collect::<Vec<_>>(), &[1]);
     assert!(scenario.is_ok(), "{}", scenario.unwrap_err());
 }
 

@@ -181,6 +181,15 @@ impl Problems {
         self.sources.len() - 1
     }
 
+    /// The same texts, with no problem yet.
+    #[must_use]
+    pub fn texts(&self) -> Self {
+        Self {
+            sources: self.sources.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Adds an argument of the command line; positions in it have the returned index.
     pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         let index = self.add_file(name, text);

@@ -66,7 +66,7 @@ fn a_point_is_a_scenario_of_its_own() {
         Gene::Value(2.0),
     ];
     let text = space.text(&point, &[7]).expect("the fields are there");
-    let scenario = space.scenario(&text).expect("it is a scenario");
+    let scenario = space.scenario(&point, &[7]).expect("it is a scenario");
     assert_eq!(scenario.cells.len(), 1);
     let cell = &scenario.cells[0];
     assert_eq!(cell.seed, 7);
@@ -86,8 +86,7 @@ fn a_point_is_a_scenario_of_its_own() {
 fn a_flow_whose_count_is_zero_is_absent() {
     let space = space(&Options::default(), &[]).expect("a space");
     let [first, second, rate] = [Gene::Step(0), Gene::Step(0), Gene::Value(1e6)];
-    let text = space.text(&[first, second, rate, Gene::Value(0.0)], &[1, 2]);
-    let scenario = space.scenario(&text.expect("the fields are there"));
+    let scenario = space.scenario(&[first, second, rate, Gene::Value(0.0)], &[1, 2]);
     let scenario = scenario.expect("it is a scenario");
     assert_eq!(scenario.cells.len(), 2);
     assert_eq!(scenario.cells[0].flows.len(), 1);
@@ -98,10 +97,62 @@ fn what_is_compared_stays_a_sweep() {
     let space = space(&Options::default(), &["dumbbell.qdisc"]).expect("a space");
     assert_eq!(space.compared().collect::<Vec<_>>(), ["dumbbell.qdisc"]);
     let point = [Gene::Step(0), Gene::Value(1e6), Gene::Value(1.0)];
-    let text = space.text(&point, &[1]).expect("the fields are there");
-    let scenario = space.scenario(&text).expect("it is a scenario");
+    let scenario = space.scenario(&point, &[1]).expect("it is a scenario");
     assert_eq!(scenario.cells.len(), 2);
     assert_eq!(scenario.cells[1].params[0].1, "pie");
+}
+
+#[test]
+fn what_is_wrong_with_a_point_is_told_where_users_wrote_it() {
+    let space_of = |text: &str, options: &Options| {
+        Space::parse("a.toml", text, Path::new(""), options, &[]).expect("a space")
+    };
+    let text = FILE.replace("duration = ", "# A remark.\n\nduration = ");
+    let told = |space: &Space, rate: f64| {
+        let gene = |it: &Dimension| match it.values {
+            Values::Steps(_) => Gene::Step(0),
+            Values::Interval(_) if it.path.ends_with("rate") => Gene::Value(rate),
+            Values::Interval(_) => Gene::Value(1.0),
+        };
+        let point: Vec<Gene> = space.dimensions().iter().map(gene).collect();
+        let problems = space.scenario(&point, &[1]).expect_err("it is none");
+        let problem = problems.iter().next().expect("one");
+        let place = problems.place(problem);
+        (
+            place.source.to_owned(),
+            place.position,
+            problems.to_string(),
+        )
+    };
+    // A value of the file: its own line, not that of the text in which it was run.
+    let wrong = text.replace("qdisc = [\"codel\"", "qdisc = [\"codle\"");
+    assert_ne!(wrong, text);
+    let line = 1 + wrong
+        .lines()
+        .position(|line| line.contains("codle"))
+        .expect("it is there");
+    let (source, position, shown) = told(&space_of(&wrong, &Options::default()), 1e6);
+    assert_eq!(
+        (&*source, position.map(|(line, _)| line)),
+        ("a.toml", Some(line)),
+        "{shown}"
+    );
+    assert!(shown.contains("did you mean `codel`?"), "{shown}");
+    // One of an option.
+    let options = sweeps(&["dumbbell.qdisc=[codle, pie]"]);
+    let (source, _, shown) = told(&space_of(&text, &options), 1e6);
+    assert_eq!(source, "--sweep", "{shown}");
+    // One of an interval: the line of the interval.
+    let line = 1 + text
+        .lines()
+        .position(|line| line.contains(".."))
+        .expect("it is there");
+    let (source, position, shown) = told(&space_of(&text, &Options::default()), 0.0);
+    assert_eq!(
+        (&*source, position.map(|(line, _)| line)),
+        ("a.toml", Some(line)),
+        "{shown}"
+    );
 }
 
 #[test]
