@@ -31,6 +31,28 @@ const WORDS: [(&str, &str); 14] = [
     ("whose each", "of which each"),
 ];
 
+/// How American words begin whose British form documents have, and that form. Names (`global
+/// synchronization protection`) and what the field writes in one way only are not among them.
+const SPELLINGS: [(&str, &str); 17] = [
+    ("analyz", "analys"),
+    ("behavior", "behaviour"),
+    ("favor", "favour"),
+    ("initializ", "initialis"),
+    ("labeled", "labelled"),
+    ("maximiz", "maximis"),
+    ("minimiz", "minimis"),
+    ("modeled", "modelled"),
+    ("modeling", "modelling"),
+    ("neighbor", "neighbour"),
+    ("normaliz", "normalis"),
+    ("optimiz", "optimis"),
+    ("randomiz", "randomis"),
+    ("recogniz", "recognis"),
+    ("serializ", "serialis"),
+    ("summariz", "summaris"),
+    ("utiliz", "utilis"),
+];
+
 /// A paragraph: where it begins, and its text with code and links' targets left out.
 struct Paragraph {
     line: usize,
@@ -186,6 +208,28 @@ pub fn unplain_words(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Words in American spelling.
+pub fn american_spellings(source: &Source) -> Vec<Finding> {
+    if extension(&source.path) != "md" {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for paragraph in paragraphs(source) {
+        let text = paragraph.text.to_lowercase();
+        for word in text.split(|c: char| !c.is_alphabetic()) {
+            let mut spellings = SPELLINGS.iter();
+            if let Some((american, british)) = spellings.find(|(start, _)| word.starts_with(start))
+            {
+                let rest = &word[american.len()..];
+                let problem = format!("“{word}” is American; documents are in British spelling");
+                let instead = format!("say “{british}{rest}”");
+                findings.push(source.finding(paragraph.line, problem, &instead));
+            }
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +283,13 @@ mod tests {
         let findings = unplain_words(&page(text));
         let found: Vec<&str> = findings.iter().map(|f| &*f.instead).collect();
         assert_eq!(found.len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn american_spellings_are_found_outside_code() {
+        let text = "The Utilization of `utilization`, and its\nneighbors' serialisation.\n";
+        let findings = american_spellings(&page(text));
+        let found: Vec<&str> = findings.iter().map(|f| &*f.instead).collect();
+        assert_eq!(found, ["say “utilisation”", "say “neighbours”"]);
     }
 }

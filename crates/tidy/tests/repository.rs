@@ -134,6 +134,7 @@ fn documents_have_short_sentences_and_lines() {
 #[test]
 fn documents_have_words_of_today() {
     for_each(prose::unplain_words);
+    for_each(prose::american_spellings);
 }
 
 #[test]

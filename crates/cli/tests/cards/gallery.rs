@@ -110,7 +110,7 @@ const QUEUES: &[Question] = &[
                 Low,
             ),
             column(
-                "utilization, %",
+                "utilisation, %",
                 ("congestion", "count 4", "utilization"),
                 High,
             ),
@@ -147,7 +147,7 @@ const QUEUES: &[Question] = &[
                 ("ecn", "ecn true", "queue delay, p95"),
                 Low,
             ),
-            column("utilization, %", ("ecn", "ecn true", "utilization"), High),
+            column("utilisation, %", ("ecn", "ecn true", "utilization"), High),
             column("dropped, %", ("ecn", "ecn true", "packets dropped"), Low),
         ],
     },

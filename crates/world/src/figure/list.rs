@@ -250,7 +250,7 @@ part! {
             "RFC 6298 section 3; RFC 7323 section 4";
         induced_rtt: Distribution, "induced_rtt_ms", Ms, "Induced RTT",
             "Round-trip time minus the flow's base RTT (that of the empty path): the delay that \
-             queues and serialization add. The main figure to judge an AQM by.",
+             queues and serialisation add. The main figure to judge an AQM by.",
             JIOT;
         loss_ratio: Option<f64>, "loss_ratio", Share, "Loss ratio",
             "Datagrams lost over datagrams sent, in both directions of an echo. UDP only; for TCP \
@@ -273,7 +273,7 @@ part! {
             "Datagrams that arrived in time over those sent. No value without a deadline.",
             "";
         duplicates: Option<f64>, "duplicates" later, Packets, "Duplicates",
-            "Datagrams that arrived more than once. The receiver recognizes them by their numbers \
+            "Datagrams that arrived more than once. The receiver recognises them by their numbers \
              and counts them only here. No value where no link has `duplicate`; always 0 for TCP.",
             "RFC 5560";
         throughput: Distribution, "throughput_bps", Bps, "IP-layer throughput",
@@ -457,7 +457,7 @@ pub(super) const SERIES: &[Figure] = series! {
          highest.",
         "";
     Link "unmet", None, "Unmet policy",
-        "Part of Steering's policy that is not met: 0 none, 1 utilization, 2 delay, 3 ceiling.",
+        "Part of Steering's policy that is not met: 0 none, 1 utilisation, 2 delay, 3 ceiling.",
         "";
     Link "pause", Ms, "Pause",
         "GSP's interval: the pause that a drop would start.",

@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 
 options! { SteerParams;
     RATE_OF_LINK: rate rate, "rate of the link";
-    UTIL: opt(Unit::Percent, (1, 100)) util, "lowest wanted utilization of the link";
+    UTIL: opt(Unit::Percent, (1, 100)) util, "lowest wanted utilisation of the link";
     DELAY: time delay, "highest target";
     CEILING: opt(Unit::Percent, (1, 100)) ceiling,
-        "highest wanted utilization of the link; below 100 a virtual queue can keep the real one \
+        "highest wanted utilisation of the link; below 100 a virtual queue can keep the real one \
          empty";
 }
 const OVER: Opt = over(
@@ -67,7 +67,7 @@ fn steerable() -> Vec<&'static str> {
 
 pub(super) const STEER: Kind = Kind {
     name: "steer",
-    summary: "moves the delay target of an AQM so that a policy of utilization and delay is met",
+    summary: "moves the delay target of an AQM so that a policy of utilisation and delay is met",
     source: "Bless, Hock and Zitterbart, Policy-oriented AQM Steering, 2018; not in tc",
     example: "steer util 99% delay 30ms over gsp limit 40000",
     options: &[
