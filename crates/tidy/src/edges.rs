@@ -111,6 +111,29 @@ pub fn compare(documented: &Edges, actual: &Edges, pure: &[&str]) -> Vec<Finding
     findings
 }
 
+/// Crates, ours and others, that a crate has through any number of dependencies between ours and
+/// is not to have. Foreign ones are those that a crate of ours declares.
+pub fn unwanted(edges: &Edges, name: &str, unwanted: &[&str]) -> Vec<Finding> {
+    let mut reached = BTreeSet::from([name]);
+    let mut open = vec![name];
+    let mut findings = Vec::new();
+    while let Some(from) = open.pop() {
+        let Some(uses) = edges.get(from) else {
+            let problem = format!("no crate `{from}`");
+            findings.push(about(from, problem, "name one of the workspace"));
+            continue;
+        };
+        for used in uses.own.iter().chain(&uses.foreign) {
+            if unwanted.contains(&used.as_str()) {
+                let problem = format!("`{from}` uses `{used}`, which `{name}` is not to have");
+                findings.push(about(from, problem, "keep it out of this crate"));
+            }
+        }
+        open.extend((uses.own.iter().map(String::as_str)).filter(|own| reached.insert(own)));
+    }
+    findings
+}
+
 /// Dependencies that the manifest declares and no source names.
 pub fn unused(edges: &Edges, sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -187,6 +210,16 @@ mod tests {
     #[test]
     fn a_document_without_the_block_is_an_error() {
         assert!(documented(&Source::new("A.md", "nothing")).is_err());
+    }
+
+    #[test]
+    fn what_a_crate_has_through_another_is_found() {
+        let edges = actual(&metadata(&["parquet"]));
+        assert_eq!(unwanted(&edges, "mid", &["clap", "high"]), []);
+        let findings = unwanted(&edges, "high", &["parquet"]);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].problem.contains("`low` uses `parquet`"));
+        assert_eq!(unwanted(&edges, "absent", &["parquet"]).len(), 1);
     }
 
     #[test]

@@ -50,6 +50,15 @@ fn crates_depend_on_each_other_as_the_architecture_says() {
 }
 
 #[test]
+fn the_program_for_gateways_has_no_test_bed() {
+    let test_bed = [
+        "sim", "world", "tcp", "apps", "radio", "live", "kernel", "scenario", "study", "report",
+        "parquet",
+    ];
+    expect_none(&edges::unwanted(&cargo_edges(), "gateway", &test_bed));
+}
+
+#[test]
 fn declared_dependencies_are_used() {
     expect_none(&edges::unused(&cargo_edges(), &sources(&root())));
 }
