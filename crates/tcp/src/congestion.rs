@@ -74,7 +74,7 @@ macro_rules! said {
 }
 
 /// The controls by name, dispatched without an indirect call, and those from outside with one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     Reno(Reno),
     Cubic(Cubic),
@@ -86,7 +86,19 @@ enum Kind {
     // Boxed: large, and what every connection holds should stay small.
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
-    Own(Box<dyn CongestionControl + Send>),
+    Own(Own),
+}
+
+/// One from outside.
+#[derive(Debug)]
+struct Own(Box<dyn CongestionControl + Send>);
+
+/// Only where it can be copied: [`Control::can_fork`] is asked first.
+impl Clone for Own {
+    fn clone(&self) -> Self {
+        let copy = self.0.fork();
+        Self(copy.expect("`Control::can_fork` has been asked"))
+    }
 }
 
 impl Kind {
@@ -117,7 +129,7 @@ macro_rules! each {
             Kind::Prague($control) => $call,
             Kind::Bbr($control) => $call,
             Kind::Bbr3($control) => $call,
-            Kind::Own($control) => $call,
+            Kind::Own(Own($control)) => $call,
         }
     };
 }
@@ -132,27 +144,6 @@ macro_rules! tell {
     };
 }
 
-/// Of a control from outside only where it can be copied: [`Control::can_fork`] is asked first.
-impl Clone for Kind {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Reno(control) => Self::Reno(control.clone()),
-            Self::Cubic(control) => Self::Cubic(control.clone()),
-            Self::Vegas(control) => Self::Vegas(control.clone()),
-            Self::Westwood(control) => Self::Westwood(control.clone()),
-            Self::Compound(control) => Self::Compound(control.clone()),
-            Self::Dctcp(control) => Self::Dctcp(control.clone()),
-            Self::Prague(control) => Self::Prague(control.clone()),
-            Self::Bbr(control) => Self::Bbr(control.clone()),
-            Self::Bbr3(control) => Self::Bbr3(control.clone()),
-            Self::Own(control) => {
-                let copy = control.fork();
-                Self::Own(copy.expect("`Control::can_fork` has been asked"))
-            }
-        }
-    }
-}
-
 impl Control {
     pub(crate) fn new(config: &Config) -> Self {
         Self::of(Kind::new(config))
@@ -160,7 +151,7 @@ impl Control {
 
     /// One from outside.
     pub(crate) fn own(control: Box<dyn CongestionControl + Send>) -> Self {
-        Self::of(Kind::Own(control))
+        Self::of(Kind::Own(Own(control)))
     }
 
     fn of(kind: Kind) -> Self {
@@ -174,7 +165,7 @@ impl Control {
     /// The one from outside.
     pub(crate) fn own_mut(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
         match &mut self.kind {
-            Kind::Own(control) => Some(&mut **control),
+            Kind::Own(Own(control)) => Some(&mut **control),
             _ => None,
         }
     }
@@ -182,7 +173,7 @@ impl Control {
     /// Whether it can be cloned.
     pub(crate) fn can_fork(&self) -> bool {
         match &self.kind {
-            Kind::Own(control) => control.fork().is_some(),
+            Kind::Own(Own(control)) => control.fork().is_some(),
             _ => true,
         }
     }
