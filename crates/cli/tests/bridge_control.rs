@@ -124,38 +124,66 @@ fn what_is_no_socket_of_ours_stays() {
     next.interrupt();
 }
 
-#[test]
-fn a_full_disk_is_told_at_once() {
-    let Some((dir, link)) = ground() else { return };
-    let path = dir.path().join("errors");
+/// A bridge whose capture `full/pcap` has filled its disk, and has said so in the file `errors`.
+fn with_a_full_disk(dir: &Path, link: &Link, words: &str) -> Running {
+    let path = dir.join("errors");
     // A disk of four pages, in a mount namespace that goes with the process.
-    fs::create_dir(dir.path().join("full")).unwrap();
-    let script = "mount -t tmpfs -o size=16k none full && \
-                  exec \"$0\" bridge a1 b1 --pcap full/pcap";
+    fs::create_dir(dir.join("full")).unwrap();
+    let script = format!("mount -t tmpfs -o size=16k none full && exec \"$0\" bridge {words}");
     let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_sojourn")]);
-    command.current_dir(dir.path());
+    command.args(["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_sojourn")]);
+    command.current_dir(dir);
     command.stdout(Stdio::null());
     command.stderr(fs::File::create(&path).unwrap());
     let process = link.middle.run(|| Running::start(&mut command));
     let told = || fs::read_to_string(&path).unwrap();
     for _ in 0..20 {
         // Not before the bridge is there.
-        if exchange(&link) == PASSES && told().contains("pcap: cannot write full/pcap") {
+        if exchange(link) == PASSES && told().contains("pcap: cannot write full/pcap") {
             break;
         }
     }
+    let said = told();
     assert!(
-        told().contains("the capture ends, the bridge goes on"),
-        "{}",
-        told()
+        said.contains("the capture ends, the bridge goes on"),
+        "{said}"
     );
+    process
+}
+
+#[test]
+fn a_full_disk_is_told_at_once() {
+    let Some((dir, link)) = ground() else { return };
+    let process = with_a_full_disk(dir.path(), &link, "a1 b1 --pcap full/pcap");
     passes(&link, "with a full disk");
     process.signal("INT");
     assert!(
         process.ended(),
         "it was told, and the bridge has ended well"
     );
+}
+
+/// The capture has ended before: the reload that takes it out is carried out, and says so.
+#[test]
+fn a_full_disk_refuses_no_reload() {
+    let Some((dir, link)) = ground() else { return };
+    let write = |keys: &str| {
+        let head = "version = 1\ncontrol = \"control\"\n[[pair]]\nleft = \"a1\"\n";
+        let text = format!("{head}right = \"b1\"\n{keys}\n");
+        fs::write(dir.path().join("bridge.toml"), text).unwrap();
+    };
+    write("pcap = \"full/pcap\"");
+    let process = with_a_full_disk(dir.path(), &link, "--config bridge.toml");
+    write("qdisc = \"fq_codel\"");
+    let (code, said) = ctl(dir.path(), "reload");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("pcap: full/pcap"), "{said}");
+    let (_, history) = ctl(dir.path(), "history");
+    assert!(history.contains("cannot write full/pcap"), "{history}");
+    assert!(!history.contains("refused"), "{history}");
+    let (_, said) = ctl(dir.path(), "reload");
+    assert_eq!(said, "nothing differs\n");
+    process.interrupt();
 }
 
 #[test]

@@ -512,18 +512,24 @@ impl Fleet {
         Ok(Recorder { pcap, stop })
     }
 
-    /// Ends a capture to a file; how many frames were left out.
+    /// Ends a capture to a file, and says what has become of it.
     ///
     /// # Errors
-    /// What is wrong with it: it does not end, or its file is not whole.
-    pub(crate) fn end_recording(&self, recorder: &Recorder) -> Result<u64, String> {
+    /// It does not end, or has panicked.
+    pub(crate) fn end_recording(&self, recorder: &Recorder) -> Result<Recorded, String> {
         recorder.stop.store(true, Ordering::Relaxed);
         let end = Instant::now() + PATIENCE;
         let mut threads = locked(&self.captures.to_files);
         let found = threads
             .iter()
             .position(|(stop, _)| Arc::ptr_eq(stop, &recorder.stop));
-        let Some(index) = found else { return Ok(0) };
+        let Some(index) = found else {
+            return Ok(Recorded {
+                path: recorder.pcap.path.clone(),
+                lost: 0,
+                result: Ok(()),
+            });
+        };
         while !threads[index].1.is_finished() {
             if Instant::now() >= end {
                 return Err(format!("{} is still written", recorder.pcap.path.display()));
@@ -532,11 +538,9 @@ impl Fleet {
         }
         let (_, thread) = threads.remove(index);
         drop(threads);
-        let ended = thread
+        thread
             .join()
-            .map_err(|_| "its capture has panicked".to_owned())?;
-        ended.result.map_err(|error| error.to_string())?;
-        Ok(ended.lost)
+            .map_err(|_| "its capture has panicked".to_owned())
     }
 
     /// Waits for the captures of bridges that have ended, for those to files as long as a disk may

@@ -80,6 +80,9 @@ impl Fleet {
         match &told {
             Ok(changes) if changes.is_empty() => self.note(by, "reload: nothing differs"),
             Ok(changes) => changes.iter().for_each(|change| self.note(by, change)),
+            Err(error @ ReloadError::Partly(_)) => {
+                self.note(by, &format!("reload: carried out, except: {error}"));
+            }
             Err(error) => self.note(by, &format!("reload refused: {error}")),
         }
         self.ready();
@@ -220,13 +223,17 @@ impl Fleet {
             return;
         };
         let (name, path) = (&member.name, recorder.pcap.path.display());
-        match self.end_recording(&recorder) {
-            Ok(0) => {}
-            Ok(lost) => {
-                let what = format!("pair {name}: {path}: {lost} frames were left out");
-                self.note("pcap", &what);
-            }
-            Err(why) => failed.push(format!("pair {name}: {why}")),
+        let ended = match self.end_recording(&recorder) {
+            Ok(ended) => ended,
+            Err(why) => return failed.push(format!("pair {name}: {why}")),
+        };
+        if ended.lost > 0 {
+            let what = format!("pair {name}: {path}: {} frames were left out", ended.lost);
+            self.note("pcap", &what);
+        }
+        // A disk that became full before is no fault of the reload, which is carried out.
+        if let Err(why) = ended.result {
+            self.note("pcap", &format!("pair {name}: {why}"));
         }
     }
 
