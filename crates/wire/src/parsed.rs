@@ -98,25 +98,48 @@ pub(crate) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
 /// The sum of 16-bit words in one's complement (RFC 1071), on top of `start`; an odd byte is the
 /// upper half of one.
 pub(crate) fn ones_complement(bytes: &[u8], start: u32) -> u16 {
-    let mut sum = u64::from(start);
-    for pair in bytes.chunks(2) {
-        sum += u64::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    folded(u64::from(start) + sum_of_words(bytes))
+}
+
+/// The sum of 16-bit words before its carries are [`folded`]. Four bytes at a time: the upper two
+/// count 2¹⁶ times themselves, which is once in one's complement.
+#[inline]
+pub(crate) fn sum_of_words(bytes: &[u8]) -> u64 {
+    let (fours, rest) = bytes.as_chunks::<4>();
+    let sum: u64 = fours
+        .iter()
+        .map(|four| u64::from(u32::from_be_bytes(*four)))
+        .sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum + u64::from(u32::from_be_bytes(last))
+}
+
+/// A sum with its carries added until 16 bits are left (RFC 1071).
+#[inline]
+pub(crate) const fn folded(sum: u64) -> u16 {
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
 }
 
 /// Writes a 16-bit field of an IPv4 header and mends its checksum.
+#[inline]
 pub(crate) fn mend_v4(header: &mut [u8], at: usize, new: u16) {
-    let old = be16(header, at).unwrap_or(0);
-    let sum = update_checksum(be16(header, 10).unwrap_or(0), old, new);
-    header[at..at + 2].copy_from_slice(&new.to_be_bytes());
-    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    let Some(header) = header.first_chunk_mut::<20>() else {
+        debug_assert!(false, "the header was read before");
+        return;
+    };
+    let old = u16::from_be_bytes([header[at], header[at + 1]]);
+    let sum = u16::from_be_bytes([header[10], header[11]]);
+    let sum = update_checksum(sum, old, new);
+    [header[at], header[at + 1]] = new.to_be_bytes();
+    [header[10], header[11]] = sum.to_be_bytes();
 }
 
 /// RFC 1624 equation 3: the checksum after one 16-bit word changed from `old` to `new`.
+#[inline]
 fn update_checksum(sum: u16, old: u16, new: u16) -> u16 {
     let wide = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (wide & 0xffff) + (wide >> 16);
@@ -125,7 +148,39 @@ fn update_checksum(sum: u16, old: u16, new: u16) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::update_checksum;
+    use super::{ones_complement, update_checksum};
+
+    /// RFC 1071 section 3: the words 0001, f203, f4f5 and f6f7 have the sum ddf2.
+    #[test]
+    fn rfc_1071_section_3_example() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(ones_complement(&bytes, 0), 0xddf2);
+        let halves = ones_complement(&bytes[..4], 0);
+        assert_eq!(ones_complement(&bytes[4..], halves.into()), 0xddf2);
+    }
+
+    /// Word by word, with each carry added at once.
+    #[test]
+    fn sums_are_those_of_single_words() {
+        let bytes: [u8; 9000] =
+            core::array::from_fn(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 13) as u8);
+        let (ones, nothing) = ([0xff; 9000], [0; 9000]);
+        for bytes in [&bytes, &ones, &nothing] {
+            for len in (0..50).chain([1460, 8999, 9000]) {
+                for start in [0, 6, 0xffff, u32::MAX] {
+                    let mut sum = u64::from(start);
+                    for pair in bytes[..len].chunks(2) {
+                        sum += u64::from(pair[0]) << 8;
+                        sum += u64::from(*pair.get(1).unwrap_or(&0));
+                    }
+                    while sum > 0xffff {
+                        sum = (sum & 0xffff) + (sum >> 16);
+                    }
+                    assert_eq!(u64::from(ones_complement(&bytes[..len], start)), sum);
+                }
+            }
+        }
+    }
 
     #[test]
     fn rfc_1624_section_4_example() {

@@ -3,7 +3,7 @@
 //! Sources: RFC 791, RFC 8200, RFC 9293, RFC 768; RFC 3168 section 6.1.2 (CWR is on the first
 //! segment only); Linux `Documentation/networking/segmentation-offloads.rst`.
 
-use crate::parsed::{Network, Parsed, be16, be32, ether_type, mend_v4, ones_complement};
+use crate::parsed::{Network, Parsed, be16, ether_type, folded, mend_v4, sum_of_words};
 use crate::protocol;
 
 /// Flags of TCP that belong to the last segment: FIN and PSH.
@@ -54,9 +54,10 @@ pub fn write_segment(frame: &mut [u8], parsed: &Parsed, segment: Segment) {
     let transport_len = (payload - transport) as u16 + segment.len;
     if parsed.network == Network::Ipv4 {
         let total = (payload - network) as u16 + segment.len;
-        mend_v4(&mut headers[network..], 2, total);
-        let id = be16(headers, network + 4).unwrap_or(0);
-        mend_v4(&mut headers[network..], 4, id.wrapping_add(segment.index));
+        let header = &mut headers[network..];
+        let id = be16(header, 4).unwrap_or(0);
+        mend_v4(header, 2, total);
+        mend_v4(header, 4, id.wrapping_add(segment.index));
     } else {
         let len = (payload - network - 40) as u16 + segment.len;
         headers[network + 4..network + 6].copy_from_slice(&len.to_be_bytes());
@@ -68,16 +69,21 @@ pub fn write_segment(frame: &mut [u8], parsed: &Parsed, segment: Segment) {
         header[6..8].copy_from_slice(&sum);
         return;
     }
-    let first = be32(header, 4).unwrap_or(0);
+    // One look at the length for all fields: this is done for every segment.
+    let Some(header) = header.first_chunk_mut::<20>() else {
+        debug_assert!(false, "TCP's header was read from this frame");
+        return;
+    };
+    let first = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
     let number = first.wrapping_add(segment.offset);
-    header[4..8].copy_from_slice(&number.to_be_bytes());
+    [header[4], header[5], header[6], header[7]] = number.to_be_bytes();
     if !segment.is_last {
         header[13] &= !FIN_PSH;
     }
     if segment.index > 0 {
         header[13] &= !CWR;
     }
-    header[16..18].copy_from_slice(&sum);
+    [header[16], header[17]] = sum;
 }
 
 /// Turns the headers of a segment, at the front of `frame`, into those of a super-packet that has
@@ -100,7 +106,7 @@ pub fn join_segment(frame: &mut [u8], parsed: &Parsed, next: &[u8], more: u16) {
     }
     let is_udp = parsed.flow.protocol == protocol::UDP;
     let checksum = transport + if is_udp { 6 } else { 16 };
-    let sum = ones_complement(&headers[checksum..checksum + 2], more.into());
+    let sum = folded(u64::from(be16(headers, checksum).unwrap_or(0)) + u64::from(more));
     headers[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
     if is_udp {
         let len = longer(headers, transport + 4);
@@ -114,6 +120,6 @@ pub fn join_segment(frame: &mut [u8], parsed: &Parsed, next: &[u8], more: u16) {
 /// section 8.1). IPv4 addresses are in the last bytes of the key, the rest is zero.
 fn pseudo_sum(parsed: &Parsed, len: u16) -> u16 {
     let flow = &parsed.flow;
-    let sum = ones_complement(&flow.src, u32::from(len) + u32::from(flow.protocol));
-    ones_complement(&flow.dst, sum.into())
+    let ends = sum_of_words(&flow.src) + sum_of_words(&flow.dst);
+    folded(ends + u64::from(len) + u64::from(flow.protocol))
 }
