@@ -3,6 +3,7 @@
 use super::frame::Frame;
 use sojourn_units::Time;
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// Frames under way, in order of their due times; equal times leave in order of arrival.
@@ -102,11 +103,14 @@ impl DelayStage {
         if loose.is_some_and(|loose| held.is_none_or(|held| loose < held)) {
             return self.loose.pop_first().map(|(_, frame)| frame);
         }
-        let Reverse((.., class)) = self.heads.pop()?;
+        let mut head = self.heads.peek_mut()?;
+        let Reverse((.., class)) = *head;
         let frames = &mut self.rings[class].frames;
         let (.., frame) = frames.pop_front()?;
-        if let Some(&(due, sequence, _)) = frames.front() {
-            self.heads.push(Reverse((due, sequence, class)));
+        // In the place of the one that leaves: with one class, as usual, nothing moves.
+        match frames.front() {
+            Some(&(due, sequence, _)) => *head = Reverse((due, sequence, class)),
+            None => drop(PeekMut::pop(head)),
         }
         Some(frame)
     }

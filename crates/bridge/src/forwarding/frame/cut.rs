@@ -12,7 +12,6 @@
 
 use super::pool::HANDLE;
 use super::{Bytes, Frame, HEAD, Inner, Own, Parsed, Pool, VnetHeader};
-use sojourn_qdisc::Packet;
 use sojourn_wire::{Segment, can_be_cut, join_segment, write_segment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -104,7 +103,7 @@ impl Part {
 impl Pool {
     /// Cuts the first segment off `whole`; see [`sojourn_qdisc::Outlet::cut`].
     pub(crate) fn cut(&mut self, whole: &mut Frame) -> Option<Frame> {
-        let (count, each) = whole.segments()?;
+        let (count, each) = whole.0.left_to_cut()?;
         if let Bytes::Own(_) = &whole.0.bytes {
             let handles = (count as usize - 1) * HANDLE;
             if !(self.has_room(handles) && whole.0.can_be_cut(each)) {
@@ -202,6 +201,20 @@ impl Frame {
 }
 
 impl Inner {
+    /// As [`sojourn_qdisc::Packet::segments`], but without a division for each segment: a
+    /// super-packet that its parts share has counted them.
+    #[inline]
+    fn left_to_cut(&self) -> Option<(u32, u32)> {
+        let counted = match &self.bytes {
+            Bytes::Part(part) if self.vnet.gso_type != 0 => {
+                let each = u32::from(self.vnet.gso_size) + u32::from(self.parsed.header_len);
+                Some((u32::from(part.count), each))
+            }
+            _ => self.segments(),
+        };
+        counted.filter(|(count, _)| *count > 1)
+    }
+
     fn can_be_cut(&self, each: u32) -> bool {
         let parsed = &self.parsed;
         let has_offload = self.vnet.flags & VnetHeader::NEEDS_CSUM != 0
