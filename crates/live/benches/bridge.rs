@@ -219,6 +219,8 @@ fn cases() -> Vec<(&'static str, Option<BridgeConfig>)> {
     let mut cases = vec![
         ("kernel bridge", None),
         ("pfifo", Some(ours("pfifo", &LineRate::Infinite))),
+        ("fq_codel", Some(ours("fq_codel", &LineRate::Infinite))),
+        ("cake", Some(ours("cake", &LineRate::Infinite))),
         ("pfifo, AF_XDP", xdp(ours("pfifo", &LineRate::Infinite))),
         ("fq_codel at 10 Gbit/s", Some(ours("fq_codel", &fixed))),
         ("the same, AF_XDP", xdp(ours("fq_codel", &fixed))),
