@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <sys/resource.h>
 #include <vector>
@@ -70,6 +71,50 @@ Samples g_sojourn;    // per packet that left the forward queue disc
 Samples g_probeRtt;   // per answered UDP probe
 uint64_t g_probeSent = 0;
 double g_measureFrom = 0;
+uint64_t g_drops = 0;          // of both queue discs, from measureFrom on
+uint64_t g_retransmissions = 0; // data segments sent again, from measureFrom on
+std::vector<uint64_t> g_received; // bytes that each sink got from measureFrom on
+
+bool
+Measures()
+{
+    return Simulator::Now().GetSeconds() >= g_measureFrom;
+}
+
+void
+OnDrop(Ptr<const QueueDiscItem>)
+{
+    g_drops += Measures() ? 1 : 0;
+}
+
+void
+OnReceived(uint32_t flow, Ptr<const Packet> packet, const Address&)
+{
+    g_received[flow] += Measures() ? packet->GetSize() : 0;
+}
+
+// A data segment that begins before the highest byte sent so far has been sent before.
+void
+OnSegment(SequenceNumber32* highest, Ptr<const Packet> packet, const TcpHeader& header,
+          Ptr<const TcpSocketBase>)
+{
+    if (packet->GetSize() == 0)
+    {
+        return;
+    }
+    const SequenceNumber32 end = header.GetSequenceNumber() + packet->GetSize();
+    if (header.GetSequenceNumber() < *highest)
+    {
+        g_retransmissions += Measures() ? 1 : 0;
+    }
+    *highest = std::max(*highest, end);
+}
+
+void
+FollowSegments(Ptr<BulkSendApplication> sender, SequenceNumber32* highest)
+{
+    sender->GetSocket()->TraceConnectWithoutContext("Tx", MakeBoundCallback(&OnSegment, highest));
+}
 
 void
 OnSojourn(Time t)
@@ -207,6 +252,7 @@ struct AqmParams
     double maxTh;
     double qw;
     double linterm;
+    bool redBytes;
     uint32_t packetSize;
     std::string rate;
     Time delay;
@@ -216,6 +262,7 @@ void
 ConfigureAqm(TrafficControlHelper& tc, const AqmParams& a)
 {
     const QueueSizeValue size(QueueSize(QueueSizeUnit::PACKETS, a.buffer));
+    const QueueSizeValue bytes(QueueSize(QueueSizeUnit::BYTES, a.buffer));
     const std::string target = std::to_string(a.target.GetNanoSeconds()) + "ns";
     const std::string interval = std::to_string(a.interval.GetNanoSeconds()) + "ns";
     if (a.kind == "fifo")
@@ -225,12 +272,12 @@ ConfigureAqm(TrafficControlHelper& tc, const AqmParams& a)
     else if (a.kind == "red")
     {
         tc.SetRootQueueDisc("ns3::RedQueueDisc",
-                            "MaxSize", size,
+                            "MaxSize", a.redBytes ? bytes : size,
                             "MinTh", DoubleValue(a.minTh),
                             "MaxTh", DoubleValue(a.maxTh),
                             "QW", DoubleValue(a.qw),
                             "LInterm", DoubleValue(a.linterm),
-                            "Gentle", BooleanValue(true),
+                            "Gentle", BooleanValue(!a.redBytes),
                             "MeanPktSize", UintegerValue(a.packetSize),
                             "LinkBandwidth", DataRateValue(DataRate(a.rate)),
                             "LinkDelay", TimeValue(a.delay));
@@ -306,6 +353,7 @@ main(int argc, char* argv[])
     double maxTh = 15;
     double qw = 0.002;
     double linterm = 50;
+    bool redBytes = false;
     bool sack = true;
     uint32_t delack = 2;
     int timestamps = -1; // -1: only if segment + 52 still fits in 1500
@@ -314,6 +362,9 @@ main(int argc, char* argv[])
     bool aqmReverse = false;
     double probeGap = 0;
     uint32_t probeSize = 64;
+    std::string floodRate = "";
+    uint32_t floodSize = 1400;
+    double floodStart = 1;
     uint64_t sockbuf = 0;
     uint32_t sendSize = 0;
     uint64_t ssthresh = 0;
@@ -340,6 +391,7 @@ main(int argc, char* argv[])
     cmd.AddValue("maxTh", "RED maximum threshold, packets", maxTh);
     cmd.AddValue("qw", "RED average weight", qw);
     cmd.AddValue("linterm", "RED 1/max_p", linterm);
+    cmd.AddValue("redBytes", "RED's limit and thresholds in bytes, and no gentle part", redBytes);
     cmd.AddValue("sack", "TCP selective acknowledgement", sack);
     cmd.AddValue("delack", "segments per delayed ACK (1: none delayed)", delack);
     cmd.AddValue("timestamps", "TCP timestamps: 1, 0, or -1 (if they fit in 1500 bytes)", timestamps);
@@ -348,7 +400,10 @@ main(int argc, char* argv[])
     cmd.AddValue("aqmReverse", "the same AQM on the reverse direction too", aqmReverse);
     cmd.AddValue("probeGap", "seconds between UDP probes (0: no probe)", probeGap);
     cmd.AddValue("probeSize", "UDP probe payload bytes", probeSize);
-    cmd.AddValue("measureFrom", "probes sent before this time are not counted, s", g_measureFrom);
+    cmd.AddValue("measureFrom", "what happens before this time is not counted, s", g_measureFrom);
+    cmd.AddValue("floodRate", "datagrams left to right at this rate (empty: none)", floodRate);
+    cmd.AddValue("floodSize", "payload bytes of such a datagram", floodSize);
+    cmd.AddValue("floodStart", "when they begin, s", floodStart);
     cmd.AddValue("sockbuf", "TCP socket buffers, bytes (0: 2 x (BDP + buffer) within 1..32 MiB)", sockbuf);
     cmd.AddValue("sendSize", "bytes per BulkSend write (0: one segment)", sendSize);
     cmd.AddValue("ssthresh", "initial slow-start threshold, bytes (0: none)", ssthresh);
@@ -405,7 +460,8 @@ main(int argc, char* argv[])
 
     // ---- topology
     const uint32_t fwdPairs = hosts == 0 ? flows : hosts;
-    const uint32_t pairs = fwdPairs + reverseFlows + (probeGap > 0 ? 1 : 0);
+    const uint32_t pairs =
+        fwdPairs + reverseFlows + (floodRate.empty() ? 0 : 1) + (probeGap > 0 ? 1 : 0);
     NS_ABORT_MSG_IF(pairs > 250, "at most 250 host pairs");
     NodeContainer left;
     NodeContainer right;
@@ -434,7 +490,7 @@ main(int argc, char* argv[])
 
     TrafficControlHelper tc;
     ConfigureAqm(tc,
-                 {aqm, buffer, Time(target), Time(interval), minTh, maxTh, qw, linterm, ipSize,
+                 {aqm, buffer, Time(target), Time(interval), minTh, maxTh, qw, linterm, redBytes, ipSize,
                   bottleneckRate, bDelay});
     TrafficControlHelper tcDeep;
     tcDeep.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", StringValue("1000000p"));
@@ -472,6 +528,9 @@ main(int argc, char* argv[])
     start->SetAttribute("Max", DoubleValue(startSpread));
     std::vector<Ptr<PacketSink>> sinks;
     std::vector<double> startAt;
+    std::map<uint32_t, SequenceNumber32> highest; // by flow, behind the last byte sent
+    double floodAt = 0;
+    g_received.assign(flows + reverseFlows + 1, 0);
     for (uint32_t k = 0; k < flows + reverseFlows; ++k)
     {
         const bool fwd = k < flows;
@@ -486,12 +545,32 @@ main(int argc, char* argv[])
         ApplicationContainer sa = sink.Install(to);
         sa.Start(Seconds(0));
         sinks.push_back(DynamicCast<PacketSink>(sa.Get(0)));
+        sinks.back()->TraceConnectWithoutContext("Rx", MakeBoundCallback(&OnReceived, k));
 
         BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(dst, port));
         bulk.SetAttribute("MaxBytes", UintegerValue(0));
         bulk.SetAttribute("SendSize", UintegerValue(sendSize));
         startAt.push_back(start->GetValue());
-        bulk.Install(from).Start(Seconds(startAt.back()));
+        ApplicationContainer ba = bulk.Install(from);
+        ba.Start(Seconds(startAt.back()));
+        // Its socket is there once it has started.
+        Simulator::Schedule(Seconds(startAt.back()) + NanoSeconds(1), &FollowSegments,
+                            DynamicCast<BulkSendApplication>(ba.Get(0)), &highest[k]);
+    }
+
+    if (!floodRate.empty())
+    {
+        const uint32_t pair = fwdPairs + reverseFlows;
+        PacketSinkHelper sink("ns3::UdpSocketFactory",
+                              InetSocketAddress(Ipv4Address::GetAny(), 4999));
+        ApplicationContainer sa = sink.Install(right.Get(pair));
+        sa.Start(Seconds(0));
+        sa.Get(0)->TraceConnectWithoutContext(
+            "Rx", MakeBoundCallback(&OnReceived, flows + reverseFlows));
+        OnOffHelper datagrams("ns3::UdpSocketFactory", InetSocketAddress(rightAddr[pair], 4999));
+        datagrams.SetConstantRate(DataRate(floodRate), floodSize);
+        floodAt = floodStart + start->GetValue();
+        datagrams.Install(left.Get(pair)).Start(Seconds(floodAt));
     }
 
     Prober probe;
@@ -508,6 +587,11 @@ main(int argc, char* argv[])
             std::min(rate * duration / 8 / ipSize * 1.05 + 1000, 6e7)));
         forward->TraceConnectWithoutContext("SojournTime", MakeCallback(&OnSojourn));
         forward->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&OnDropAfterDequeue));
+    }
+
+    for (const Ptr<QueueDisc>& disc : {forward, backward})
+    {
+        disc->TraceConnectWithoutContext("Drop", MakeCallback(&OnDrop));
     }
 
     // half-way mark: the second half shows the cost without the start-up's burst of losses
@@ -542,6 +626,18 @@ main(int argc, char* argv[])
     const double meanDelay = g_sojourn.Mean();
     g_sojourn.Sort();
 
+    // What receivers got in the measured time, each since its flow began; the probe's answers too.
+    double received = g_probeRtt.v.size() * 8e-6 * probeSize / (duration - g_measureFrom);
+    double share = 0;
+    double share2 = 0;
+    for (uint32_t k = 0; k < g_received.size(); ++k)
+    {
+        const double from = k < startAt.size() ? startAt[k] : floodAt;
+        const double mbps = g_received[k] * 8e-6 / (duration - std::max(g_measureFrom, from));
+        received += mbps;
+        share += k < flows ? mbps : 0;
+        share2 += k < flows ? mbps * mbps : 0;
+    }
     std::vector<double> good;
     double sum = 0;
     double sum2 = 0;
@@ -588,10 +684,17 @@ main(int argc, char* argv[])
         const double m = g_probeRtt.Mean();
         g_probeRtt.Sort();
         std::printf("\"probe_sent\":%llu,\"probe_got\":%zu,\"probe_rtt_mean_ms\":%.4f,"
-                    "\"probe_rtt_p50_ms\":%.4f,\"probe_rtt_p99_ms\":%.4f,\"probe_rtt_max_ms\":%.4f,",
+                    "\"probe_rtt_p50_ms\":%.4f,\"probe_rtt_p95_ms\":%.4f,"
+                    "\"probe_rtt_p99_ms\":%.4f,\"probe_rtt_max_ms\":%.4f,",
                     (unsigned long long)g_probeSent, g_probeRtt.v.size(), m,
-                    g_probeRtt.Quantile(0.5), g_probeRtt.Quantile(0.99), g_probeRtt.Quantile(1));
+                    g_probeRtt.Quantile(0.5), g_probeRtt.Quantile(0.95),
+                    g_probeRtt.Quantile(0.99), g_probeRtt.Quantile(1));
     }
+    std::printf("\"measured\":{\"received_mbps\":%.4f,\"drops\":%llu,\"retransmissions\":%llu,"
+                "\"jain\":%.5f},",
+                received, (unsigned long long)g_drops,
+                (unsigned long long)g_retransmissions,
+                share2 > 0 ? share * share / (flows * share2) : 0.0);
     if (eachFlow)
     {
         std::printf("\"flow_goodput_mbps\":[");

@@ -72,7 +72,7 @@ pub(crate) fn judge(args: &JudgeArgs) -> anyhow::Result<u8> {
 
 /// The table's cells beside what Linux with its own queues made of them, and the names of those
 /// that are not recorded. The error says what is wrong with the table.
-fn beside_kernel(text: &str) -> Result<(Matrix, Vec<String>), String> {
+pub(crate) fn beside_kernel(text: &str) -> Result<(Matrix, Vec<String>), String> {
     let theirs = Matrix::parse(&[], text).map_err(|error| error.to_string())?;
     let known = squares();
     let linux = known.last().expect("there are worlds");

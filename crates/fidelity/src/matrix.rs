@@ -360,7 +360,7 @@ impl Matrix {
                     values: std::array::from_fn(|index| record[1 + index].to_owned()),
                     params: None,
                 },
-                world: WorldName::parse(&record[6]).ok_or_else(|| wrong(6, "name of a world"))?,
+                world: WorldName::parse(&record[6]).ok_or_else(|| wrong(6, NAME))?,
                 seeds: record[7].parse().map_err(|_| wrong(7, "number of seeds"))?,
                 figures,
             });
@@ -368,6 +368,9 @@ impl Matrix {
         Ok(Self { squares, entries })
     }
 }
+
+/// What a world is called.
+const NAME: &str = "name of small letters, digits and `-`";
 
 /// The columns before the figures.
 const KEYS: [&str; 8] = [
@@ -442,7 +445,7 @@ mod tests {
         );
         assert_eq!(
             error("sim,", "Sim!,"),
-            "line 2: world: `Sim!` is not a name of a world"
+            "line 2: world: `Sim!` is not a name of small letters, digits and `-`"
         );
         assert!(error("phase", "Phase").starts_with("line 1: the columns are `Phase,rate"));
         assert!(

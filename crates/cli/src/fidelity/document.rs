@@ -1,5 +1,6 @@
 //! `docs/fidelity.md`: what the recorded matrix says.
 
+use crate::judge::beside_kernel;
 use crate::worlds::squares;
 use sojourn_fidelity::{Cause, FIGURES, Matrix, Place, Row, Summary, Tally, command, tolerance};
 use sojourn_kernel::Kernel;
@@ -98,6 +99,44 @@ fn kernels(recorded: &Matrix) -> String {
     pairs.join("\n")
 }
 
+/// How far ns-3 is from Linux, and the simulator in the same cells.
+fn ns_3(recorded: &Matrix) -> String {
+    let table = sojourn_tidy::root().join("scenarios/fidelity/ns-3.csv");
+    let text = std::fs::read_to_string(table).expect("the repository has it");
+    let (theirs, unknown) = beside_kernel(&text).expect("the table is right");
+    assert!(unknown.is_empty(), "not recorded: {unknown:?}");
+    let places: Vec<Place> = theirs.places().into_iter().cloned().collect();
+    let usual = [squares().first(), squares().last()].map(|square| &square.expect("some").world);
+    let mut ours = recorded.only(&places);
+    ours.entries.retain(|entry| usual.contains(&&entry.world));
+    let summaries = [ours, theirs].map(|matrix| {
+        let mut all = Summary::all(&matrix).into_iter();
+        all.find(|summary| summary.cells > 0)
+            .expect("they have cells in common")
+    });
+    let titles: Vec<&str> = FIGURES.iter().map(|figure| figure.title).collect();
+    let mut text = format!("| simulator, cells | {} |\n", titles.join(" | "));
+    let _ = writeln!(text, "|{}", " --- |".repeat(titles.len() + 1));
+    for summary in &summaries {
+        for of_phase in &summary.rows {
+            let line = row(of_phase);
+            let _ = write!(text, "| `{}`, {}", summary.pair.first.world, &line[2..]);
+        }
+    }
+    for summary in &summaries {
+        let (undecided, of) = summary.undecided();
+        let _ = writeln!(
+            text,
+            "\n`{}`: {undecided} of {of} figures undecided. The interval excludes zero in:\n",
+            summary.pair.first.world
+        );
+        for one in summary.evidence() {
+            let _ = writeln!(text, "- {one}");
+        }
+    }
+    text
+}
+
 #[test]
 fn the_page_of_the_recorded_matrix_is_current() {
     let matrix = Matrix::recorded(squares()).expect("the built-in table is right");
@@ -106,6 +145,7 @@ fn the_page_of_the_recorded_matrix_is_current() {
     generated::part("docs/fidelity.md", "tolerances", &tolerances());
     generated::part("docs/fidelity.md", "matrix", &pairs.join("\n"));
     generated::part("docs/fidelity.md", "kernels", &kernels(&matrix));
+    generated::part("docs/fidelity.md", "ns-3", &ns_3(&matrix));
     let example = command("steady/10mbit/50ms/codel/cubic/4", &Kernel::TC_NAME);
     let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));
     assert!(page.expect("it was read above").contains(&example));
