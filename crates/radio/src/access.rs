@@ -303,7 +303,7 @@ impl<P: Copy> Access<P> {
                 // Only where the medium is not reserved (9.2.5.7).
                 if own.reserved <= at && own.answer.is_none() && own.phase == Phase::Free {
                     let reserves = ending.reserves - (self.ack + self.profile.sifs);
-                    self.owe(station, (FrameKind::Cts, from, reserves), at);
+                    self.owe(station, FrameKind::Cts, from, reserves, at);
                 }
             }
             FrameKind::Ack if own.phase == Phase::Awaiting(FrameKind::Ack) => {
@@ -313,14 +313,14 @@ impl<P: Copy> Access<P> {
             FrameKind::Cts if own.phase == Phase::Awaiting(FrameKind::Cts) => {
                 (own.phase, own.short) = (Phase::Free, 0);
                 let reserves = self.profile.sifs + self.ack;
-                self.owe(station, (FrameKind::Data, from, reserves), at);
+                self.owe(station, FrameKind::Data, from, reserves, at);
             }
             FrameKind::Ack | FrameKind::Cts => {}
         }
     }
 
     /// Something is to be sent a SIFS from now.
-    fn owe(&mut self, station: u32, (kind, to, reserves): (FrameKind, u32, Span), at: Time) {
+    fn owe(&mut self, station: u32, kind: FrameKind, to: u32, reserves: Span, at: Time) {
         let slot = self.profile.slot;
         let own = &mut self.stations[station as usize];
         own.halt(at, slot);
@@ -337,7 +337,7 @@ impl<P: Copy> Access<P> {
         if self.stations[station as usize].answer.is_some() {
             return;
         }
-        self.owe(station, (FrameKind::Ack, from, Span::ZERO), at);
+        self.owe(station, FrameKind::Ack, from, Span::ZERO, at);
         let sender = &mut self.stations[from as usize];
         if sender.delivered {
             self.stations[station as usize].counts.duplicates += 1;

@@ -24,6 +24,17 @@ use sojourn_units::{Span, Time};
 /// `ThresholdPreambleDetectionModel`.
 const PREAMBLE: f64 = 2.511_886;
 
+/// A frame that a station begins to send.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    kind: FrameKind,
+    /// The addressee, or all.
+    to: Option<u32>,
+    airtime: Span,
+    /// How long the medium stays reserved after it.
+    reserves: Span,
+}
+
 /// A medium with its stations.
 #[derive(Clone, Debug)]
 pub struct Air<P> {
@@ -38,7 +49,8 @@ impl<P: Copy> Air<P> {
     /// ([`Neighbours::new`]); `dice` makes the stream of each.
     pub fn new(
         profile: Profile,
-        (places, powers): (&[Place], &[f64]),
+        places: &[Place],
+        powers: &[f64],
         dice: impl FnMut(usize) -> Stream,
     ) -> Self {
         Self {
@@ -161,9 +173,13 @@ impl<P: Copy> Air<P> {
         let (to, bytes) = (packet.to, packet.bytes);
         if to.is_some() && access.needs_rts(bytes) {
             let data = access.data_airtime(bytes, false);
-            let rest = access.ack * 2 + data + access.profile.sifs * 3;
-            let rts = (FrameKind::Rts, access.rts, rest);
-            self.transmit(station, rts, to, now, upper);
+            let rts = Transmission {
+                kind: FrameKind::Rts,
+                to,
+                airtime: access.rts,
+                reserves: access.ack * 2 + data + access.profile.sifs * 3,
+            };
+            self.transmit(station, rts, now, upper);
         } else {
             self.send_data(station, now, upper);
         }
@@ -178,13 +194,16 @@ impl<P: Copy> Air<P> {
         let (to, bytes) = (packet.to, packet.bytes);
         own.counts.sent += 1;
         own.counts.repeated += u64::from(own.short + own.long > 0);
-        let airtime = access.data_airtime(bytes, to.is_none());
-        let reserves = match to {
-            Some(_) => access.profile.sifs + access.ack,
-            None => Span::ZERO,
+        let data = Transmission {
+            kind: FrameKind::Data,
+            to,
+            airtime: access.data_airtime(bytes, to.is_none()),
+            reserves: match to {
+                Some(_) => access.profile.sifs + access.ack,
+                None => Span::ZERO,
+            },
         };
-        let data = (FrameKind::Data, airtime, reserves);
-        self.transmit(station, data, to, now, upper);
+        self.transmit(station, data, now, upper);
     }
 
     fn answer(
@@ -197,19 +216,29 @@ impl<P: Copy> Air<P> {
         if answer.kind == FrameKind::Data {
             return self.send_data(station, now, upper);
         }
-        let frame = (answer.kind, self.access.ack, answer.reserves);
-        self.transmit(station, frame, Some(answer.to), now, upper);
+        let frame = Transmission {
+            kind: answer.kind,
+            to: Some(answer.to),
+            airtime: self.access.ack,
+            reserves: answer.reserves,
+        };
+        self.transmit(station, frame, now, upper);
     }
 
-    /// A frame begins: its kind, its airtime, and how long it reserves the medium after that.
+    /// A frame begins.
     fn transmit(
         &mut self,
         station: u32,
-        (kind, airtime, reserves): (FrameKind, Span, Span),
-        to: Option<u32>,
+        transmission: Transmission,
         now: Time,
         upper: &mut impl Upper<Packet = P>,
     ) {
+        let Transmission {
+            kind,
+            to,
+            airtime,
+            reserves,
+        } = transmission;
         self.frames += 1;
         let frame = self.frames;
         let access = &mut self.access;
@@ -228,13 +257,12 @@ impl<P: Copy> Air<P> {
             own.hearing = Hearing::Garbled;
         }
         upper.sent(&own.sent(station, kind, now, airtime));
-        let times = (now, airtime);
         if by_sinr {
             let parts = access.parts(kind, to, now);
             for neighbour in self.neighbours.of(station) {
                 let other = &mut access.stations[neighbour.station as usize];
                 other.judge(&access.errors, now);
-                if begin_among(other, frame, neighbour, times, parts, slot) {
+                if begin_among(other, frame, neighbour, now, airtime, parts, slot) {
                     access.timers.set(neighbour.station, other.due(slot));
                 }
             }
@@ -243,7 +271,7 @@ impl<P: Copy> Air<P> {
         let eifs = access.spaces.eifs;
         for neighbour in self.neighbours.of(station) {
             let other = &mut access.stations[neighbour.station as usize];
-            if begin(other, frame, neighbour, times, &access.profile, eifs) {
+            if begin(other, frame, neighbour, now, airtime, &access.profile, eifs) {
                 access.timers.set(neighbour.station, other.due(slot));
             }
         }
@@ -309,7 +337,8 @@ fn begin_among<P>(
     station: &mut Station<P>,
     frame: u64,
     neighbour: &Neighbour,
-    (now, airtime): (Time, Span),
+    now: Time,
+    airtime: Span,
     parts: Parts,
     slot: Span,
 ) -> bool {
@@ -332,7 +361,8 @@ fn begin<P>(
     station: &mut Station<P>,
     frame: u64,
     neighbour: &Neighbour,
-    (now, airtime): (Time, Span),
+    now: Time,
+    airtime: Span,
     profile: &Profile,
     eifs: Span,
 ) -> bool {

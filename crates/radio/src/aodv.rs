@@ -18,7 +18,7 @@ mod params;
 mod routes;
 mod search;
 
-pub use message::Message;
+pub use message::{Message, Sequenced};
 pub use params::AodvParams;
 
 use crate::by_node::ByNode;
@@ -34,6 +34,15 @@ use sojourn_units::{Span, Time};
 
 /// A question is remembered for so long, so that its copies are known.
 const REMEMBERED: Span = Span::from_secs(6);
+
+/// The nodes where a packet begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The node that sends the packet first.
+    pub source: u32,
+    /// The node that it is for.
+    pub target: u32,
+}
 
 /// Why routing lost a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,36 +204,38 @@ impl<D: Copy> Aodv<D> {
         }
     }
 
-    /// A packet from a source to a target is at `node`: where it begins, or on its way. Returns
-    /// the neighbour that is next, if the packet is to go into the queue at once.
+    /// A packet is at `node`: where it begins (`is_source`), or on its way. Returns the neighbour
+    /// that is next, if the packet is to go into the queue at once.
     #[inline]
     pub fn submit(
         &mut self,
-        (node, is_source): (u32, bool),
-        (packet, [source, target]): (&D, [u32; 2]),
+        node: u32,
+        is_source: bool,
+        packet: &D,
+        ends: Ends,
         now: Time,
         out: &mut impl Outbox<D>,
     ) -> Option<u32> {
         let (active, rules) = (self.params.active, self.params.rules);
-        let route = self.routers[node as usize].routes.get_mut(target);
+        let route = self.routers[node as usize].routes.get_mut(ends.target);
         if let Some(route) = route {
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(now + active);
                 let next = route.next;
                 if rules == Rules::Standard {
-                    self.renew_around(node, [source, next], now);
+                    self.renew_around(node, [ends.source, next], now);
                 }
                 return Some(next);
             }
             if route.state == State::Mending && !is_source {
-                self.hold(node, (*packet, target), now, out);
+                self.hold(node, ends.target, *packet, now, out);
                 return None;
             }
         }
         if is_source {
-            self.wait(node, (*packet, target), now, out);
+            self.wait(node, ends.target, *packet, now, out);
         } else {
-            self.astray(node, (*packet, [source, target]), now, out);
+            self.astray(node, *packet, ends, now, out);
         }
         None
     }
@@ -238,14 +249,15 @@ impl<D: Copy> Aodv<D> {
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
-        let is_hello = matches!(message, Message::Reply(hello) if hello.origin == hello.target.0);
+        let is_hello =
+            matches!(message, Message::Reply(hello) if hello.origin == hello.target.node);
         let shows_neighbour = !matches!(message, Message::Error { .. }) && !is_hello;
         if shows_neighbour && self.params.rules == Rules::Standard {
-            self.meet((node, from), now, out);
+            self.meet(node, from, now, out);
         }
         match *message {
             Message::Request(ask) => {
-                if self.is_new(node, (ask.origin.0, ask.id), now) {
+                if self.is_new(node, ask.origin.node, ask.id, now) {
                     self.asked(node, from, ask, now, out);
                     self.answer(node, ask, now, out);
                 }
@@ -256,7 +268,7 @@ impl<D: Copy> Aodv<D> {
             Message::Reply(reply) => self.replied(node, from, reply, now, out),
             Message::Error { lost, count } => {
                 let lost = &lost[..usize::from(count)];
-                self.unreachable((node, from), lost, now, out);
+                self.unreachable(node, from, lost, now, out);
             }
         }
     }
@@ -264,28 +276,28 @@ impl<D: Copy> Aodv<D> {
     /// A question shows the way to whoever asks.
     fn asked(&mut self, node: u32, from: u32, ask: Request, now: Time, out: &mut impl Outbox<D>) {
         let until = now + self.params.reverse;
-        if !self.learn(node, ask.origin, (from, ask.hops), until, now) {
+        if !self.learn(node, ask.origin, from, ask.hops, until, now) {
             return;
         }
-        let origin = ask.origin.0;
+        let origin = ask.origin.node;
         if self.found(node, origin, ask.hops, None)
             && let Some(route) = self.routers[node as usize].routes.get_mut(origin)
         {
             route.expires = now + self.params.active;
         }
-        self.release((node, origin), Span::ZERO, now, out);
+        self.release(node, origin, Span::ZERO, now, out);
     }
 
     /// An answer shows the way to the target, and goes on to whoever has asked.
     fn replied(&mut self, node: u32, from: u32, reply: Reply, now: Time, out: &mut impl Outbox<D>) {
-        let target = reply.target.0;
+        let target = reply.target.node;
         let until = now + reply.lifetime;
-        if !self.learn(node, reply.target, (from, reply.hops), until, now) {
+        if !self.learn(node, reply.target, from, reply.hops, until, now) {
             return;
         }
         let took = (reply.origin == node).then_some(now - reply.asked);
         self.found(node, target, reply.hops, took);
-        self.release((node, target), self.params.pace, now, out);
+        self.release(node, target, self.params.pace, now, out);
         if reply.origin == node {
             return;
         }
@@ -313,7 +325,7 @@ impl<D: Copy> Aodv<D> {
     }
 
     /// Whether a question was not met before.
-    fn is_new(&mut self, node: u32, (origin, id): (u32, u32), now: Time) -> bool {
+    fn is_new(&mut self, node: u32, origin: u32, id: u32, now: Time) -> bool {
         let router = &mut self.routers[node as usize];
         while router.seen.front().is_some_and(|&(until, ..)| until <= now) {
             router.seen.pop_front();
@@ -329,18 +341,18 @@ impl<D: Copy> Aodv<D> {
     /// Answers a question that is new here, or passes it on.
     fn answer(&mut self, node: u32, ask: Request, now: Time, out: &mut impl Outbox<D>) {
         let (origin, target) = (ask.origin, ask.target);
-        let (back, rules) = (self.next(node, origin.0), self.params.rules);
+        let (back, rules) = (self.next(node, origin.node), self.params.rules);
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get_mut(target.0).and_then(|route| {
+        let known = router.routes.get_mut(target.node).and_then(|route| {
             let is_known = route.is_usable(rules, now) || route.state == State::Mending;
             is_known.then_some(route)
         });
-        let reply = if target.0 == node {
+        let reply = if target.node == node {
             // Its own number is at least what is asked for (RFC 3561 section 6.6.1).
-            router.number = router.number.max(target.1) + 2;
+            router.number = router.number.max(target.number) + 2;
             Some((router.number, 1, self.params.mine))
         } else if let Some(route) = known
-            && route.number >= target.1.max(1)
+            && route.number >= target.number.max(1)
         {
             route.precede(back);
             let next = route.next;
@@ -352,7 +364,7 @@ impl<D: Copy> Aodv<D> {
             };
             let answer = (route.number, route.hops.saturating_add(1), rest);
             // Whoever is sought may send over here to whoever asks (RFC 3561 section 6.6.2).
-            if let Some(route) = router.routes.get_mut(origin.0) {
+            if let Some(route) = router.routes.get_mut(origin.node) {
                 route.precede([next]);
             }
             Some(answer)
@@ -360,10 +372,9 @@ impl<D: Copy> Aodv<D> {
             None
         };
         if let Some((number, hops, lifetime)) = reply {
-            let (target, origin) = ((target.0, number), origin.0);
             let reply = Reply {
-                target,
-                origin,
+                target: Sequenced { number, ..target },
+                origin: origin.node,
                 hops,
                 lifetime,
                 asked: ask.asked,
@@ -371,9 +382,15 @@ impl<D: Copy> Aodv<D> {
             return out.control(node, Message::Reply(reply), back);
         }
         if ask.ttl > 1 {
-            let newest = router.routes.get(target.0).map_or(0, |route| route.number);
+            let newest = router
+                .routes
+                .get(target.node)
+                .map_or(0, |route| route.number);
             let message = Message::Request(Request {
-                target: (target.0, target.1.max(newest)),
+                target: Sequenced {
+                    number: target.number.max(newest),
+                    ..target
+                },
                 hops: ask.hops.saturating_add(1),
                 ttl: ask.ttl - 1,
                 ..ask

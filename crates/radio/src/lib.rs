@@ -27,7 +27,7 @@ mod timers;
 mod upper;
 
 pub use air::Air;
-pub use aodv::{Aodv, AodvParams, Lost, Message, Outbox};
+pub use aodv::{Aodv, AodvParams, Ends, Lost, Message, Outbox, Sequenced};
 pub use arp::{Arp, ArpMessage, Resolution};
 pub use phy::{Neighbour, Neighbours, Place};
 pub use profile::{Profile, Propagation, Rules};

@@ -135,7 +135,7 @@ impl Bed {
 
 fn air(profile: Profile, places: &[(f64, f64)], seed: u64) -> Air<Parcel> {
     let places: Vec<Place> = places.iter().map(|&(x, y)| Place { x, y }).collect();
-    Air::new(profile, (&places, &[]), |station| {
+    Air::new(profile, &places, &[], |station| {
         Stream::named(seed, &format!("radio.{station}"))
     })
 }
@@ -547,7 +547,7 @@ fn the_stronger_of_two_hidden_stations_gets_through() {
         // 20 m apart: what the strong one sends reaches 15 m · 4, and its own ear 15 m only.
         let lost = |powers: &[f64]| {
             let dice = |n: usize| Stream::named(1, &std::format!("station {n}"));
-            let mut air = Air::new(profile, (&places, powers), dice);
+            let mut air = Air::new(profile, &places, powers, dice);
             let mut bed = Bed::new(3);
             bed.sources[0] = Some(always(1, 1000));
             bed.sources[2] = Some(always(1, 1000));

@@ -194,9 +194,9 @@ fn ends(
                     CellTransport::Tcp(config) => own.control(&cell.flows[instance.flow], config),
                     CellTransport::Udp => None,
                 };
-                let transport = transport((cell, duplicates), flow, (connection, way), control);
+                let transport = transport(cell, duplicates, flow, connection, way, control);
                 let hears = apps[app].hears_deliveries();
-                Endpoint::new(flow, way, (app, connection, hears), transport)
+                Endpoint::new(flow, way, app, connection, hears, transport)
             }));
         }
     }
@@ -206,9 +206,11 @@ fn ends(
 /// What carries a flow in a cell, where packets may arrive twice or not, with a congestion control
 /// of one's own or not.
 fn transport(
-    (cell, duplicates): (&Cell, bool),
+    cell: &Cell,
+    duplicates: bool,
     flow: &Flow,
-    (number, way): (u8, Way),
+    number: u8,
+    way: Way,
     control: Option<Box<dyn CongestionControl + Send>>,
 ) -> Transport {
     match &flow.transport {

@@ -8,7 +8,7 @@
 //! addresses of its node's first host.
 
 use crate::tap::Host;
-use sojourn_radio::{ArpMessage, Frame, FrameKind, Message, Profile};
+use sojourn_radio::{ArpMessage, Frame, FrameKind, Message, Profile, Sequenced};
 use sojourn_wire::build::{ETHERNET, Envelope, Headers};
 
 const BROADCAST: [u8; 6] = [0xff; 6];
@@ -120,7 +120,7 @@ pub(crate) fn aodv(
     nodes: usize,
 ) {
     let address = |node: u32| Host::new(nodes, node as usize, 0).address.to_be_bytes();
-    let pair = |(node, number): (u32, u32)| {
+    let pair = |Sequenced { node, number }: Sequenced| {
         let mut bytes = [0; 8];
         bytes[..4].copy_from_slice(&address(node));
         bytes[4..].copy_from_slice(&number.to_be_bytes());
@@ -133,7 +133,7 @@ pub(crate) fn aodv(
         Message::Request(ask) => {
             ttl = ask.ttl;
             // Here hops are counted where the message arrives, in its bytes where it is sent.
-            let unknown = if ask.target.1 == 0 { 0x08 } else { 0 };
+            let unknown = if ask.target.number == 0 { 0x08 } else { 0 };
             body.extend([1, unknown, 0, ask.hops.saturating_sub(1)]);
             body.extend(ask.id.to_be_bytes());
             body.extend(pair(ask.target));

@@ -137,7 +137,9 @@ impl Endpoint {
     pub(crate) fn new(
         flow: &Flow,
         way: Way,
-        (app, connection, hears): (usize, u8, bool),
+        app: usize,
+        connection: u8,
+        hears: bool,
         transport: Transport,
     ) -> Self {
         let (is_first, kind) = (way.is_forth(), flow.app.kind());

@@ -3,7 +3,7 @@
 
 use crate::packet::{Addressee, Packet, Way};
 use sojourn_qdisc::Packet as _;
-use sojourn_radio::{Aodv, AodvParams, Arp, ArpMessage, Lost, Message, Outbox, Resolution};
+use sojourn_radio::{Aodv, AodvParams, Arp, ArpMessage, Ends, Lost, Message, Outbox, Resolution};
 use sojourn_random::Stream;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Instance, Radio, Routing};
@@ -134,8 +134,11 @@ impl Mesh {
 
     /// The stations where a way begins and ends.
     #[inline]
-    fn ends(&self, way: Way) -> [u32; 2] {
-        [self.sources[way.index()], self.targets[way.index()]]
+    fn ends(&self, way: Way) -> Ends {
+        Ends {
+            source: self.sources[way.index()],
+            target: self.targets[way.index()],
+        }
     }
 
     /// A host sends a packet. Returns its station when the packet goes into the queue there.
@@ -146,7 +149,7 @@ impl Mesh {
         mail: &mut VecDeque<Mail>,
     ) -> Option<u32> {
         let source = self.sources[packet.way.index()];
-        let is_queued = self.submit((source, true), packet, now, mail);
+        let is_queued = self.submit(source, true, packet, now, mail);
         is_queued.then_some(source)
     }
 
@@ -154,7 +157,8 @@ impl Mesh {
     /// into the queue there.
     fn submit(
         &mut self,
-        (station, is_source): (u32, bool),
+        station: u32,
+        is_source: bool,
         packet: &Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
@@ -165,16 +169,17 @@ impl Mesh {
         let ends = self.ends(packet.way);
         let next = self
             .aodv(now, mail, |aodv, out| {
-                aodv.submit((station, is_source), (packet, ends), now, out)
+                aodv.submit(station, is_source, packet, ends, now, out)
             })
             .flatten();
-        next.is_some_and(|next| self.address((station, next), packet, now, mail))
+        next.is_some_and(|next| self.address(station, next, packet, now, mail))
     }
 
     /// A packet has come to a station.
     pub(crate) fn arrived(
         &mut self,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         packet: &mut Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
@@ -199,7 +204,7 @@ impl Mesh {
                 mail.push_back(Mail::Lost { station, why });
                 return Arrived::Nowhere;
             }
-            let is_queued = self.submit((to, false), packet, now, mail);
+            let is_queued = self.submit(to, false, packet, now, mail);
             return if is_queued {
                 Arrived::Relay
             } else {
@@ -229,13 +234,14 @@ impl Mesh {
         let Some(Addressee::Station(to)) = self.next(station, packet) else {
             return true;
         };
-        self.address((station, to), packet, now, mail)
+        self.address(station, to, packet, now, mail)
     }
 
     /// The same of a packet that goes to the neighbour `to`.
     fn address(
         &mut self,
-        (station, to): (u32, u32),
+        station: u32,
+        to: u32,
         packet: &Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
@@ -256,7 +262,7 @@ impl Mesh {
             }
             Resolution::Gone { lost } => {
                 for packet in lost.into_iter().flatten() {
-                    if !self.failed((station, to), packet, now, mail) {
+                    if !self.failed(station, to, packet, now, mail) {
                         mail.push_back(Mail::lost_in_buffer(station));
                     }
                 }
@@ -295,7 +301,8 @@ impl Mesh {
     /// another way.
     pub(crate) fn failed(
         &mut self,
-        link: (u32, u32),
+        station: u32,
+        neighbour: u32,
         packet: Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
@@ -304,7 +311,9 @@ impl Mesh {
             .told_to()
             .is_none()
             .then(|| (packet, self.ends(packet.way)));
-        let waits = self.aodv(now, mail, |aodv, out| aodv.failed(link, of_flow, now, out));
+        let waits = self.aodv(now, mail, |aodv, out| {
+            aodv.failed(station, neighbour, of_flow, now, out)
+        });
         waits.unwrap_or(false)
     }
 

@@ -36,7 +36,8 @@ impl Net {
     pub(crate) fn emit_from_outside(
         &mut self,
         mut packet: Packet,
-        (payload, ttl): (Vec<u8>, u8),
+        payload: Vec<u8>,
+        ttl: u8,
         now: Time,
     ) {
         let passage = &mut self.passage;
@@ -149,7 +150,7 @@ impl Net {
                 return None;
             };
             // A station may relay the packet, learn a route from it, or both.
-            match mesh.arrived((from, to), &mut packet, now, &mut passage.mail) {
+            match mesh.arrived(from, to, &mut packet, now, &mut passage.mail) {
                 Arrived::Host => return Some(packet),
                 Arrived::Relay => self.offer(to as usize, &packet, now),
                 Arrived::Nowhere => {}

@@ -48,7 +48,7 @@ impl Radio {
             Stream::named(cell.seed, &format!("radio.{name}"))
         };
         Self {
-            air: Air::new(spec.profile, (spec.places(), spec.powers()), dice),
+            air: Air::new(spec.profile, spec.places(), spec.powers(), dice),
             medium: medium as u32,
             armed: Time::MAX,
             drivers: Drivers {
@@ -214,7 +214,7 @@ impl Upper for Above<'_> {
     fn fail(&mut self, station: u32, to: u32, packet: Packet, now: Time) {
         let passage = &mut *self.passage;
         if let Some(mesh) = passage.forwarding.mesh()
-            && mesh.failed((station, to), packet, now, &mut passage.mail)
+            && mesh.failed(station, to, packet, now, &mut passage.mail)
         {
             return;
         }

@@ -148,7 +148,7 @@ impl Wire {
             None => passage.fly(leg, due, packet),
             Some(impairment) => {
                 let fate = impairment.fate(due, pipe.last());
-                launch_again(&fate, (index, leg), packet, passage, now);
+                launch_again(&fate, index, leg, packet, passage, now);
             }
         }
     }
@@ -174,7 +174,8 @@ impl Wire {
 #[inline(never)]
 fn launch_again(
     fate: &Fate,
-    (index, leg): (usize, Leg),
+    index: usize,
+    leg: Leg,
     packet: &Packet,
     passage: &mut Passage,
     now: Time,

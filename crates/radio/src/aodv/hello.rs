@@ -1,5 +1,6 @@
 //! Hello messages: neighbours say that they are there (RFC 3561 section 6.9).
 
+use super::message::Sequenced;
 use super::{Aodv, Due, Message, Outbox, Reply};
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -53,7 +54,10 @@ impl<D: Copy> Aodv<D> {
         if now - router.said >= every {
             router.said = now;
             let hello = Reply {
-                target: (node, router.number),
+                target: Sequenced {
+                    node,
+                    number: router.number,
+                },
                 origin: node,
                 hops: 1,
                 lifetime: every * HELLO_LOSS,

@@ -4,6 +4,16 @@ use sojourn_units::{Span, Time};
 
 /// Most destinations in one RERR here; more make more messages.
 pub(super) const LOST: usize = 5;
+
+/// A node with a sequence number of it (RFC 3561 section 6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sequenced {
+    /// The node.
+    pub node: u32,
+    /// Its sequence number, the last known one; zero when none is known.
+    pub number: u32,
+}
+
 /// A message of the routing protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
@@ -13,8 +23,8 @@ pub enum Message {
     Reply(Reply),
     /// RERR: these are out of reach from here.
     Error {
-        /// Who, with the sequence numbers of what is lost.
-        lost: [(u32, u32); LOST],
+        /// The lost targets.
+        lost: [Sequenced; LOST],
         /// How many of them.
         count: u8,
     },
@@ -26,9 +36,9 @@ pub struct Request {
     /// Number of the question, of its origin's own.
     pub id: u32,
     /// Who asks, and its sequence number.
-    pub origin: (u32, u32),
+    pub origin: Sequenced,
     /// Who is sought, and its last known sequence number; zero when there is none.
-    pub target: (u32, u32),
+    pub target: Sequenced,
     /// Hops from the origin.
     pub hops: u8,
     /// Hops that it may still go.
@@ -41,7 +51,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// Who was sought, and its sequence number.
-    pub target: (u32, u32),
+    pub target: Sequenced,
     /// Who has asked.
     pub origin: u32,
     /// Hops to the target.
@@ -59,20 +69,22 @@ impl Message {
         let halves = |time: Time| [(time.as_nanos() >> 32) as u32, time.as_nanos() as u32];
         match *self {
             Self::Request(ask) => {
-                let ((origin, its), (target, last)) = (ask.origin, ask.target);
-                let rest = u32::from(ask.hops) << 8 | u32::from(ask.ttl);
-                words[..7].copy_from_slice(&[0, ask.id, origin, its, target, last, rest]);
+                let (origin, target) = (ask.origin, ask.target);
+                (words[0], words[1]) = (0, ask.id);
+                words[2..4].copy_from_slice(&[origin.node, origin.number]);
+                words[4..6].copy_from_slice(&[target.node, target.number]);
+                words[6] = u32::from(ask.hops) << 8 | u32::from(ask.ttl);
                 words[7..9].copy_from_slice(&halves(ask.asked));
             }
             Self::Reply(reply) => {
                 let micros = reply.lifetime.as_micros().min(u64::from(u32::MAX)) as u32;
-                let ((target, number), hops) = (reply.target, u32::from(reply.hops));
-                words[..6].copy_from_slice(&[1, target, number, reply.origin, hops, micros]);
+                let (Sequenced { node, number }, hops) = (reply.target, u32::from(reply.hops));
+                words[..6].copy_from_slice(&[1, node, number, reply.origin, hops, micros]);
                 words[7..9].copy_from_slice(&halves(reply.asked));
             }
             Self::Error { lost, count } => {
                 (words[0], words[1]) = (2, u32::from(count));
-                for (pair, (node, number)) in words[2..].chunks_exact_mut(2).zip(lost) {
+                for (pair, Sequenced { node, number }) in words[2..].chunks_exact_mut(2).zip(lost) {
                     pair.copy_from_slice(&[node, number]);
                 }
             }
@@ -83,32 +95,30 @@ impl Message {
     /// Back from [`Message::words`].
     pub fn from_words(words: &[u32; 12]) -> Self {
         let asked = Time::from_nanos(u64::from(words[7]) << 32 | u64::from(words[8]));
+        let sequenced = |at: usize| Sequenced {
+            node: words[at],
+            number: words[at + 1],
+        };
         match words[0] {
             0 => Self::Request(Request {
                 id: words[1],
-                origin: (words[2], words[3]),
-                target: (words[4], words[5]),
+                origin: sequenced(2),
+                target: sequenced(4),
                 hops: (words[6] >> 8) as u8,
                 ttl: words[6] as u8,
                 asked,
             }),
             1 => Self::Reply(Reply {
-                target: (words[1], words[2]),
+                target: sequenced(1),
                 origin: words[3],
                 hops: words[4] as u8,
                 lifetime: Span::from_micros(words[5].into()),
                 asked,
             }),
-            _ => {
-                let mut lost = [(0, 0); LOST];
-                for (pair, to) in words[2..].chunks_exact(2).zip(&mut lost) {
-                    *to = (pair[0], pair[1]);
-                }
-                Self::Error {
-                    lost,
-                    count: (words[1] as u8).min(LOST as u8),
-                }
-            }
+            _ => Self::Error {
+                lost: core::array::from_fn(|place| sequenced(2 + 2 * place)),
+                count: (words[1] as u8).min(LOST as u8),
+            },
         }
     }
 
@@ -124,8 +134,8 @@ impl Message {
 }
 
 /// An RERR about these, at most [`LOST`].
-pub(super) fn error(some: &[(u32, u32)]) -> Message {
-    let mut lost = [(0, 0); LOST];
+pub(super) fn error(some: &[Sequenced]) -> Message {
+    let mut lost = [Sequenced::default(); LOST];
     lost[..some.len()].copy_from_slice(some);
     Message::Error {
         lost,

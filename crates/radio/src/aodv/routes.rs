@@ -1,9 +1,9 @@
 //! What a node knows of ways to others: how it learns of one, and that one is broken (RFC 3561
 //! sections 6.2 and 6.11; ns-2's rules in `rt_ll_failed` and `recvError` of its `aodv.cc`).
 
-use super::message::{LOST, error};
+use super::message::{LOST, Sequenced, error};
 use super::search::look;
-use super::{Aodv, Lost, Outbox};
+use super::{Aodv, Ends, Lost, Outbox};
 use crate::profile::Rules;
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -32,13 +32,13 @@ pub(super) struct Route {
 /// Who is out of reach of a node, and which neighbours are to hear of it.
 #[derive(Default)]
 struct Unreachable {
-    lost: Vec<(u32, u32)>,
+    lost: Vec<Sequenced>,
     concerned: Vec<u32>,
 }
 
 impl Unreachable {
-    /// A target with its sequence number, if anybody sends to it over here.
-    fn add(&mut self, lost: (u32, u32), precursors: Vec<u32>) {
+    /// A target, if anybody sends to it over here.
+    fn add(&mut self, lost: Sequenced, precursors: Vec<u32>) {
         if !precursors.is_empty() {
             self.lost.push(lost);
         }
@@ -94,16 +94,17 @@ impl<D: Copy> Aodv<D> {
     pub(super) fn learn(
         &mut self,
         node: u32,
-        (target, number): (u32, u32),
-        (next, hops): (u32, u8),
+        target: Sequenced,
+        next: u32,
+        hops: u8,
         expires: Time,
         now: Time,
     ) -> bool {
         self.begin_to_greet(node, now);
-        let rules = self.params.rules;
+        let (rules, number) = (self.params.rules, target.number);
         let routes = &mut self.routers[node as usize].routes;
         let mut is_new = false;
-        let known = routes.get_or_insert_with(target, || {
+        let known = routes.get_or_insert_with(target.node, || {
             is_new = true;
             Route {
                 next,
@@ -133,12 +134,7 @@ impl<D: Copy> Aodv<D> {
 
     /// A message has come from a neighbour, to which there is a route then, whatever its sequence
     /// number (RFC 3561 sections 6.2, 6.5 and 6.7).
-    pub(super) fn meet(
-        &mut self,
-        (node, neighbour): (u32, u32),
-        now: Time,
-        out: &mut impl Outbox<D>,
-    ) {
+    pub(super) fn meet(&mut self, node: u32, neighbour: u32, now: Time, out: &mut impl Outbox<D>) {
         let until = now + self.params.active;
         let routes = &mut self.routers[node as usize].routes;
         let route = routes.get_or_insert_with(neighbour, || Route {
@@ -154,7 +150,7 @@ impl<D: Copy> Aodv<D> {
         (route.next, route.hops, route.state) = (neighbour, 1, State::Up);
         route.expires = route.expires.max(until);
         self.found(node, neighbour, 1, None);
-        self.release((node, neighbour), self.params.pace, now, out);
+        self.release(node, neighbour, self.params.pace, now, out);
     }
 
     /// A packet from a source is forwarded to the neighbour `next`: the routes to both and to the
@@ -179,8 +175,9 @@ impl<D: Copy> Aodv<D> {
     /// `neighbour`. Returns whether the packet waits for another way.
     pub fn failed(
         &mut self,
-        (node, neighbour): (u32, u32),
-        packet: Option<(D, [u32; 2])>,
+        node: u32,
+        neighbour: u32,
+        packet: Option<(D, Ends)>,
         now: Time,
         out: &mut impl Outbox<D>,
     ) -> bool {
@@ -188,18 +185,18 @@ impl<D: Copy> Aodv<D> {
             self.broken(node, neighbour, out);
             return false;
         }
-        let Some((packet, [source, target])) = packet else {
+        let Some((packet, ends)) = packet else {
             return false;
         };
         let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get(source).map_or(0, |route| route.hops);
-        if let Some(route) = routes.get_mut(target)
+        let back = routes.get(ends.source).map_or(0, |route| route.hops);
+        if let Some(route) = routes.get_mut(ends.target)
             && route.state != State::Down
-            && node != source
+            && node != ends.source
             && back > route.hops
         {
             route.state = State::Mending;
-            self.wait(node, (packet, target), now, out);
+            self.wait(node, ends.target, packet, now, out);
             return true;
         }
         out.purge(node, neighbour);
@@ -212,16 +209,15 @@ impl<D: Copy> Aodv<D> {
         let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
         let mut all = Unreachable::default();
-        for (target, route) in router.routes.iter_mut() {
+        for (node, route) in router.routes.iter_mut() {
             route.precursors.retain(|one| *one != neighbour);
             if route.state != State::Down && route.next == neighbour {
                 route.fall();
+                let number = route.number;
+                let lost = Sequenced { node, number };
                 match rules {
-                    Rules::Standard => {
-                        let precursors = core::mem::take(&mut route.precursors);
-                        all.add((target, route.number), precursors);
-                    }
-                    Rules::Ns2 => all.lost.push((target, route.number)),
+                    Rules::Standard => all.add(lost, core::mem::take(&mut route.precursors)),
+                    Rules::Ns2 => all.lost.push(lost),
                 }
             }
         }
@@ -234,19 +230,23 @@ impl<D: Copy> Aodv<D> {
     pub(super) fn astray(
         &mut self,
         node: u32,
-        (packet, [source, target]): (D, [u32; 2]),
+        packet: D,
+        ends: Ends,
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
         let rules = self.params.rules;
         let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get_mut(source).and_then(|route| {
+        let back = routes.get_mut(ends.source).and_then(|route| {
             let is_known = rules == Rules::Standard && route.is_usable(rules, now);
             is_known.then_some(route.next)
         });
-        let number = routes.get(target).map_or(0, |route| route.number);
+        let target = Sequenced {
+            node: ends.target,
+            number: routes.get(ends.target).map_or(0, |route| route.number),
+        };
         let lost = Unreachable {
-            lost: alloc::vec![(target, number)],
+            lost: alloc::vec![target],
             concerned: back.into_iter().collect(),
         };
         report(node, &lost, out);
@@ -256,16 +256,18 @@ impl<D: Copy> Aodv<D> {
     /// A neighbour tells what is out of its reach.
     pub(super) fn unreachable(
         &mut self,
-        (node, from): (u32, u32),
-        lost: &[(u32, u32)],
+        node: u32,
+        from: u32,
+        lost: &[Sequenced],
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
         let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
         let (mut further, mut is_concerned) = (Unreachable::default(), false);
-        for &(target, number) in lost {
-            if let Some(route) = router.routes.get_mut(target)
+        for &target in lost {
+            let number = target.number;
+            if let Some(route) = router.routes.get_mut(target.node)
                 && route.state != State::Down
                 && route.next == from
                 && (rules == Rules::Standard || route.number <= number)
@@ -273,7 +275,7 @@ impl<D: Copy> Aodv<D> {
                 (route.state, route.number) = (State::Down, route.number.max(number));
                 is_concerned = true;
                 let precursors = core::mem::take(&mut route.precursors);
-                further.add((target, number), precursors);
+                further.add(target, precursors);
             }
         }
         if is_concerned && rules == Rules::Ns2 {

@@ -1,7 +1,7 @@
 //! Questions for a route, what waits for their answers, and when they are repeated (RFC 3561
 //! sections 6.3 and 6.4; ns-2's rules in `sendRequest` and `rt_purge` of its `aodv.cc`).
 
-use super::message::Request;
+use super::message::{Request, Sequenced};
 use super::routes::State;
 use super::{Aodv, Due, Lost, Message, Outbox};
 use crate::profile::Rules;
@@ -55,11 +55,12 @@ impl<D: Copy> Aodv<D> {
     pub(super) fn wait(
         &mut self,
         node: u32,
-        (packet, target): (D, u32),
+        target: u32,
+        packet: D,
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
-        self.hold(node, (packet, target), now, out);
+        self.hold(node, target, packet, now, out);
         self.search(node, target, now, out);
     }
 
@@ -67,7 +68,8 @@ impl<D: Copy> Aodv<D> {
     pub(super) fn hold(
         &mut self,
         node: u32,
-        (packet, target): (D, u32),
+        target: u32,
+        packet: D,
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
@@ -167,8 +169,14 @@ impl<D: Copy> Aodv<D> {
         router.questions += 1;
         let message = Message::Request(Request {
             id: router.questions,
-            origin: (node, router.number),
-            target: (target, known.map_or(0, |route| route.number)),
+            origin: Sequenced {
+                node,
+                number: router.number,
+            },
+            target: Sequenced {
+                node: target,
+                number: known.map_or(0, |route| route.number),
+            },
             hops: 1,
             ttl,
             asked: now,
@@ -225,7 +233,8 @@ impl<D: Copy> Aodv<D> {
     /// There is a route: what has waited for it goes, one every `pace`.
     pub(super) fn release(
         &mut self,
-        (node, target): (u32, u32),
+        node: u32,
+        target: u32,
         pace: Span,
         now: Time,
         out: &mut impl Outbox<D>,

@@ -91,8 +91,8 @@ impl World {
                     self.push(Event::Packet(next, node, packet));
                 }
                 Some(next) => {
-                    let ends = [packet.0, packet.1];
-                    aodv.failed((node, next), Some((packet, ends)), self.now, self);
+                    let packet = Some((packet, ends(packet)));
+                    aodv.failed(node, next, packet, self.now, self);
                 }
                 None => self.lost.push((packet, Lost::NoRoute)),
             }
@@ -127,7 +127,7 @@ impl World {
                     if packet.1 == node {
                         self.arrived.push((packet, now));
                     } else {
-                        self.submit(aodv, (node, false), packet);
+                        self.submit(aodv, node, false, packet);
                     }
                 }
             }
@@ -135,13 +135,17 @@ impl World {
     }
 
     fn send(&mut self, aodv: &mut Aodv<Data>, from: u32, to: u32) {
-        self.submit(aodv, (from, true), (from, to));
+        self.submit(aodv, from, true, (from, to));
     }
 
-    fn submit(&mut self, aodv: &mut Aodv<Data>, at: (u32, bool), packet: Data) {
-        let ready = aodv.submit(at, (&packet, packet.into()), self.now, self);
-        self.forwards.extend(ready.map(|_| (at.0, packet)));
+    fn submit(&mut self, aodv: &mut Aodv<Data>, node: u32, is_source: bool, packet: Data) {
+        let ready = aodv.submit(node, is_source, &packet, ends(packet), self.now, self);
+        self.forwards.extend(ready.map(|_| (node, packet)));
     }
+}
+
+fn ends((source, target): Data) -> Ends {
+    Ends { source, target }
 }
 
 fn at(millis: u64) -> Time {
@@ -288,7 +292,14 @@ fn by_the_rules_of_ns2_errors_go_to_all() {
     world.send(&mut routing, 0, 3);
     world.run(&mut routing, at(1000));
     let broken = routing.routers[2].routes[3].number;
-    world.control(2, message::error(&[(3, broken + 1)]), None);
+    world.control(
+        2,
+        message::error(&[Sequenced {
+            node: 3,
+            number: broken + 1,
+        }]),
+        None,
+    );
     world.run(&mut routing, at(1020));
     assert_eq!(world.errors, [(2, None), (1, None)], "0 has no precursors");
 }

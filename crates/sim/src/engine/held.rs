@@ -79,6 +79,6 @@ impl Engine {
         // Its size and ECN field too: two programs that part differ here first.
         self.fold(now, Source::of(Owner::Endpoint(index)));
         self.fold_word(u64::from(packet.len) << 8 | u64::from(packet.tos));
-        self.net.emit_from_outside(packet, (payload, ttl), now);
+        self.net.emit_from_outside(packet, payload, ttl, now);
     }
 }
