@@ -111,8 +111,16 @@ impl Measurement {
                 continue;
             };
             if way == UP {
-                stamps.sent((connection, value), packet.at);
-            } else if let Some(trip) = stamps.echoed((connection, echo), packet.at) {
+                stamps.sent(Stamp { connection, value }, packet.at);
+                continue;
+            }
+            if let Some(trip) = stamps.echoed(
+                Stamp {
+                    connection,
+                    value: echo,
+                },
+                packet.at,
+            ) {
                 trips.add(interval, connection.0, trip);
             }
         }
@@ -308,17 +316,24 @@ fn on_link(record: &Record) -> u32 {
     len.saturating_add(more * HEADERS)
 }
 
+/// A timestamp of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Stamp {
+    connection: Connection,
+    value: u32,
+}
+
 /// Timestamps under way.
 #[derive(Default)]
 struct Stamps {
-    sent: BTreeMap<(Connection, u32), Time>,
+    sent: BTreeMap<Stamp, Time>,
     /// Those that came back: a value that is echoed again says nothing new.
-    done: BTreeSet<(Connection, u32)>,
+    done: BTreeSet<Stamp>,
 }
 
 impl Stamps {
     /// The first packet with a value counts.
-    fn sent(&mut self, stamp: (Connection, u32), at: Time) {
+    fn sent(&mut self, stamp: Stamp, at: Time) {
         if self.sent.len() >= WAITING {
             // What has waited longest will not come back; which it is costs more than it is worth.
             self.sent.clear();
@@ -329,7 +344,7 @@ impl Stamps {
     }
 
     /// The round trip in ms, if this is the first echo.
-    fn echoed(&mut self, stamp: (Connection, u32), at: Time) -> Option<f64> {
+    fn echoed(&mut self, stamp: Stamp, at: Time) -> Option<f64> {
         let sent = self.sent.remove(&stamp)?;
         if self.done.len() >= WAITING {
             self.done.clear();

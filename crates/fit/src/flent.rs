@@ -69,7 +69,7 @@ impl Measurement {
 fn rates(data: &Data, stream: &sojourn_flent::Stream) -> (Vec<Point>, f64) {
     let all = data.streams.iter().map(|stream| stream.values.as_slice());
     let within = span(&data.times, all);
-    let (values, off) = held(filled(&data.times, &stream.values, within), stream.mean);
+    let (values, off) = held(filled(&data.times, &stream.values, &within), stream.mean);
     (series(data, &values, MEGA), off)
 }
 

@@ -4,6 +4,8 @@
 //! its last report. On a fixed grid of times most steps then hold nothing, without the stream
 //! having stood still.
 
+use std::ops::RangeInclusive;
+
 /// How far a filled series may be from what its tool reports of the whole stream, as a share,
 /// before it is scaled to that: reports are rounded.
 const ROUNDED: f64 = 0.05;
@@ -12,13 +14,14 @@ const ROUNDED: f64 = 0.05;
 pub(crate) fn span<'a>(
     times: &[f64],
     series: impl Iterator<Item = &'a [Option<f64>]>,
-) -> (f64, f64) {
+) -> RangeInclusive<f64> {
     let there = series
         .flat_map(|values| times.iter().zip(values))
         .filter_map(|(&t, value)| value.map(|_| t));
-    there.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), t| {
+    let (from, to) = there.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), t| {
         (from.min(t), to.max(t))
-    })
+    });
+    from..=to
 }
 
 /// Values with the gaps between them interpolated. The first value holds for the time before it,
@@ -27,7 +30,7 @@ pub(crate) fn span<'a>(
 pub(crate) fn filled(
     times: &[f64],
     values: &[Option<f64>],
-    within: (f64, f64),
+    within: &RangeInclusive<f64>,
 ) -> Vec<Option<f64>> {
     let there = times.iter().zip(values);
     let there: Vec<(f64, f64)> = there
@@ -42,7 +45,7 @@ pub(crate) fn filled(
     let gap = gaps.get(gaps.len() / 2).map_or(0.0, |gap| gap * 0.999);
     let mut next = 0;
     let value = |&t: &f64| {
-        if t < within.0 || t > within.1 {
+        if !within.contains(&t) {
             return None;
         }
         if t <= first.0 {
@@ -89,26 +92,26 @@ mod tests {
         let mut values = vec![None; 10];
         (values[3], values[5], values[7]) = (Some(1.0), Some(3.0), Some(3.0));
         let of = |within| {
-            let filled = filled(&times, &values, within);
+            let filled = filled(&times, &values, &within);
             let filled = filled.iter().map(|value| value.unwrap_or(0.0));
             filled.collect::<Vec<f64>>()
         };
         let expected = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 0.0];
-        assert_eq!(of((0.0, 9.0)), expected);
+        assert_eq!(of(0.0..=9.0), expected);
         // Not beyond what any other series has.
         let expected = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 0.0, 0.0];
-        assert_eq!(of((2.0, 7.0)), expected);
+        assert_eq!(of(2.0..=7.0), expected);
         let other = [None, None, Some(1.0), None];
         let all = [&values[..4], &other[..]].into_iter();
-        assert_eq!(span(&times[..4], all), (2.0, 3.0));
+        assert_eq!(span(&times[..4], all), 2.0..=3.0);
     }
 
     #[test]
     fn a_series_without_gaps_and_one_without_values_stay() {
         let times = [0.0, 0.2, 0.4];
         let whole = [None, Some(1.0), Some(2.0)];
-        assert_eq!(filled(&times, &whole, (0.0, 1.0)), whole);
-        assert_eq!(filled(&times, &[None; 3], (0.0, 1.0)), [None; 3]);
+        assert_eq!(filled(&times, &whole, &(0.0..=1.0)), whole);
+        assert_eq!(filled(&times, &[None; 3], &(0.0..=1.0)), [None; 3]);
     }
 
     #[test]

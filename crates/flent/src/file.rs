@@ -67,9 +67,9 @@ pub fn data_file(run: &RunResult, cell: &Cell) -> Result<(String, Vec<u8>), Unfi
     }
     let title = title(run);
     let series = with_totals(test, &up, &down, &pings);
-    let streams = (up.len(), down.len());
+    let (ups, downs) = (up.len(), down.len());
     let all = up.into_iter().chain(down).chain(pings).chain(series);
-    let document = document(test, cell, &title, &times, all.collect(), streams);
+    let document = document(test, cell, &title, &times, all.collect(), ups, downs);
     let stem = format!("{}-2000-01-01T000000.000000", test.name());
     let title: String = title
         .chars()
@@ -233,7 +233,8 @@ fn document(
     title: &str,
     times: &[f64],
     series: Vec<Named>,
-    (up, down): (usize, usize),
+    up: usize,
+    down: usize,
 ) -> Value {
     let (mut results, mut raw, mut about) = (Map::new(), Map::new(), Map::new());
     for (index, one) in series.into_iter().enumerate() {

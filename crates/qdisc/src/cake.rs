@@ -546,8 +546,8 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
         own.push(Field::new("tins", Value::Groups(tins)));
         let part = self.clock.part();
         own.extend(part.map(|rate| int("share_rate", rate.bytes_per_sec())));
-        let accounts = (&self.counters, self.backlog());
-        Report::new(self.spec().as_ref(), accounts, own)
+        let (spec, backlog) = (self.spec(), self.backlog());
+        Report::new(spec.as_ref(), &self.counters, backlog, own)
     }
 
     fn spec(&self) -> Option<Spec> {

@@ -445,12 +445,13 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 
     fn report(&self, now: Time) -> Report {
-        let accounts = (&self.counters, self.backlog);
         let steering = self.steering.as_ref().map(|steering| {
             let status = steering.steered.status();
             (status.target, status.statistics(Some(now)))
         });
-        Report::policed(self.spec().as_ref(), accounts, self.fields(now), steering)
+        let spec = self.spec();
+        let own = self.fields(now);
+        Report::policed(spec.as_ref(), &self.counters, self.backlog, own, steering)
     }
 
     fn spec(&self) -> Option<Spec> {

@@ -9,7 +9,7 @@
 use crate::accounts::{Backlog, Counters, DropReason};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
-use crate::params::FifoParams;
+use crate::params::{Capacity, FifoParams};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::Report;
 use crate::spec::Spec;
@@ -22,8 +22,8 @@ use sojourn_units::Time;
 #[derive(Clone, Debug)]
 pub struct Fifo<P> {
     queue: VecDeque<(Time, P)>,
-    /// The limit that is not meant is out of reach, so that the fast path knows no kinds.
-    most: (u64, u64),
+    /// The limit of `params`, so that the fast path knows no kinds.
+    most: Capacity,
     params: FifoParams,
     backlog: Backlog,
     counters: Counters,
@@ -42,10 +42,12 @@ impl<P> Fifo<P> {
     }
 }
 
-fn most(params: FifoParams) -> (u64, u64) {
+fn most(params: FifoParams) -> Capacity {
     match params {
-        FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => (limit.into(), u64::MAX),
-        FifoParams::Bytes(limit) => (u64::MAX, limit),
+        FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => {
+            Capacity::of_packets(limit.into())
+        }
+        FifoParams::Bytes(limit) => Capacity::of_bytes(limit),
     }
 }
 
@@ -71,8 +73,8 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
-        let full = self.backlog.packets >= self.most.0
-            || self.backlog.bytes + u64::from(len) > self.most.1;
+        let full = self.backlog.packets >= self.most.packets
+            || self.backlog.bytes + u64::from(len) > self.most.bytes;
         if full && !self.make_room(out) {
             return self.counters.refuse(packet, len, DropReason::Tail, out);
         }
@@ -101,7 +103,8 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
 
     #[inline]
     fn pass(&mut self, len: u32) -> bool {
-        let passes = self.backlog.packets == 0 && self.most.0 > 0 && u64::from(len) <= self.most.1;
+        let passes =
+            self.backlog.packets == 0 && self.most.packets > 0 && u64::from(len) <= self.most.bytes;
         if passes {
             self.counters.offered.add(len);
             self.counters.dequeued.add(len);
@@ -118,8 +121,8 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     }
 
     fn report(&self, _now: Time) -> Report {
-        let accounts = (&self.counters, self.backlog);
-        Report::new(self.spec().as_ref(), accounts, Vec::new())
+        let spec = self.spec();
+        Report::new(spec.as_ref(), &self.counters, self.backlog, Vec::new())
     }
 
     fn spec(&self) -> Option<Spec> {

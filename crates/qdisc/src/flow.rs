@@ -461,7 +461,7 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
             quantum,
             ..self.params
         });
-        Report::policed(spec.as_ref(), (&self.counters, self.backlog), own, steering)
+        Report::policed(spec.as_ref(), &self.counters, self.backlog, own, steering)
     }
 
     fn spec(&self) -> Option<Spec> {

@@ -95,10 +95,14 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
     }
 
     fn report(&self, now: Time) -> Report {
-        let accounts = (&self.counters, self.backlog());
         Report {
             inner: Some(Box::new(self.inner.report(now))),
-            ..Report::new(self.spec().as_ref(), accounts, Vec::new())
+            ..Report::new(
+                self.spec().as_ref(),
+                &self.counters,
+                self.backlog(),
+                Vec::new(),
+            )
         }
     }
 

@@ -21,6 +21,51 @@ macro_rules! params {
     };
 }
 
+/// Most packets and most bytes that a queue may hold; what is not limited is `u64::MAX`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Capacity {
+    /// So many packets of any size.
+    pub const fn of_packets(packets: u64) -> Self {
+        Self {
+            packets,
+            bytes: u64::MAX,
+        }
+    }
+
+    /// So many bytes in any number of packets.
+    pub const fn of_bytes(bytes: u64) -> Self {
+        Self {
+            packets: u64::MAX,
+            bytes,
+        }
+    }
+
+    /// What is left beside a packet of `len` bytes that fits.
+    #[must_use]
+    pub(crate) fn less(self, len: u32) -> Self {
+        Self {
+            packets: self.packets - 1,
+            bytes: self.bytes - u64::from(len),
+        }
+    }
+
+    /// What both leave room for.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.min(other.packets),
+            bytes: self.bytes.min(other.bytes),
+        }
+    }
+}
+
 /// Most that a queue may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -31,11 +76,11 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Most packets and most bytes; the one that is not meant is out of reach.
-    pub const fn most(self) -> (u64, u64) {
+    /// As packets and bytes.
+    pub const fn most(self) -> Capacity {
         match self {
-            Self::Packets(packets) => (packets, u64::MAX),
-            Self::Bytes(bytes) => (u64::MAX, bytes),
+            Self::Packets(packets) => Capacity::of_packets(packets),
+            Self::Bytes(bytes) => Capacity::of_bytes(bytes),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::accounts::{Backlog, Counters, DropReason, Gauge};
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
-use crate::params::{End, Limit};
+use crate::params::{Capacity, End, Limit};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::Report;
 use crate::spec::{AqmParams, Policy, Spec};
@@ -28,8 +28,8 @@ pub struct SingleQueue<P, A: Aqm> {
     aqm: A,
     state: A::State,
     limit: Limit,
-    /// Packets and bytes of `limit`; the one that is not meant is out of reach.
-    most: (u64, u64),
+    /// `limit` as packets and bytes.
+    most: Capacity,
     backlog: Backlog,
     counters: Counters,
     /// What `aqm` was made from.
@@ -98,36 +98,33 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     }
 
     #[inline]
-    fn has_room(&self, len: u32, most: (u64, u64)) -> bool {
-        self.backlog.packets < most.0 && self.backlog.bytes.saturating_add(u64::from(len)) <= most.1
+    fn has_room(&self, len: u32, most: Capacity) -> bool {
+        self.backlog.packets < most.packets
+            && self.backlog.bytes.saturating_add(u64::from(len)) <= most.bytes
     }
 
     /// What may be held now and what gives way when it is full, after a surplus has been dropped.
     #[inline]
-    fn bounded(&mut self, now: Time, out: &mut dyn Outlet<P>) -> ((u64, u64), End) {
+    fn bounded(&mut self, now: Time, out: &mut dyn Outlet<P>) -> (Capacity, End) {
         if !A::BOUNDS {
             return (self.most, End::Tail);
         }
         let head = self.queue.front();
         let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
         let bound = self.aqm.bound(&mut self.state, view, now);
-        let (packets, bytes) = bound.keep.most();
+        let keep = bound.keep.most();
         // The queue's own limit is no reason: what is above a lower one stays until it is sent.
-        while self.backlog.packets > packets || self.backlog.bytes > bytes {
+        while self.backlog.packets > keep.packets || self.backlog.bytes > keep.bytes {
             if !self.shed(bound.surplus, DropReason::Surplus, out) {
                 break;
             }
         }
-        let (packets, bytes) = bound.limit.most();
-        (
-            (packets.min(self.most.0), bytes.min(self.most.1)),
-            bound.full,
-        )
+        (bound.limit.most().min(self.most), bound.full)
     }
 
     /// Makes room for a packet of `len` bytes at the head, if there can be enough.
     #[cold]
-    fn make_room(&mut self, len: u32, most: (u64, u64), now: Time, out: &mut dyn Outlet<P>) {
+    fn make_room(&mut self, len: u32, most: Capacity, now: Time, out: &mut dyn Outlet<P>) {
         let mut dropped = 0;
         while !self.has_room(len, most) && self.shed(End::Head, DropReason::Head, out) {
             dropped += 1;
@@ -157,7 +154,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     #[cold]
     fn grow(&mut self) {
         let len = self.queue.len();
-        let most = usize::try_from(self.most.0).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.most.packets).unwrap_or(usize::MAX);
         let room = most.saturating_sub(len);
         self.queue.reserve_exact(len.max(16).min(room.max(1)));
     }
@@ -169,7 +166,7 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
         self.counters.offered.add(len);
         let (most, full) = self.bounded(now, out);
         let mut has_room = self.has_room(len, most);
-        let can_make_room = full == End::Head && most.0 > 0 && u64::from(len) <= most.1;
+        let can_make_room = full == End::Head && most.packets > 0 && u64::from(len) <= most.bytes;
         let may_enter = has_room || can_make_room;
         if may_enter || A::SEES_ALL_ARRIVALS {
             let facts = Facts::of(&packet, len);
@@ -237,8 +234,8 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
             .aqm
             .steering()
             .map(|status| (status.target, status.statistics(Some(now))));
-        let accounts = (&counters, self.backlog);
-        Report::policed(self.spec().as_ref(), accounts, own, steering)
+        let spec = self.spec();
+        Report::policed(spec.as_ref(), &counters, self.backlog, own, steering)
     }
 
     fn spec(&self) -> Option<Spec> {

@@ -249,8 +249,8 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn report(&self, now: Time) -> Report {
-        let accounts = (&self.counters, self.backlog());
-        let mut report = Report::new(self.spec().as_ref(), accounts, Vec::new());
+        let (spec, backlog) = (self.spec(), self.backlog());
+        let mut report = Report::new(spec.as_ref(), &self.counters, backlog, Vec::new());
         let inner = self.inner.spec();
         if !matches!(inner, Some(Spec::Fifo(FifoParams::Bytes(_)))) {
             report.inner = Some(Box::new(self.inner.report(now)));

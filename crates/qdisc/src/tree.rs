@@ -232,7 +232,7 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
                     let stays = self.leaves[number as usize].holds();
                     // After the packet is known: the length at the head is what the AQM lets
                     // through, not what waits there.
-                    self.schedule.charge((number, lender), len, stays, now);
+                    self.schedule.charge(number, lender, len, stays, now);
                     if !stays {
                         self.has_emptied(number, now);
                     }
@@ -272,13 +272,13 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
     }
 
     fn report(&self, _now: Time) -> Report {
-        let accounts = (&self.counters, self.backlog());
         let queues = self.leaves.iter().filter(|leaf| leaf.queue.is_some());
         let own = Vec::from([
             int("leaves", self.spec.leaves() as u64),
             int("live_queues", queues.count() as u64),
         ]);
-        Report::new(self.spec().as_ref(), accounts, own)
+        let (spec, backlog) = (self.spec(), self.backlog());
+        Report::new(spec.as_ref(), &self.counters, backlog, own)
     }
 
     fn class_counts(&self, number: u32) -> Option<ClassCounts> {

@@ -5,7 +5,7 @@ use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Aqm, Bound, Dequeue, DropReason, End, FlowParams, FlowQueue, Limit, Qdisc, QueueView,
+    Aqm, Bound, Capacity, Dequeue, DropReason, End, FlowParams, FlowQueue, Limit, Qdisc, QueueView,
     SingleQueue,
 };
 use sojourn_random::Stream;
@@ -101,13 +101,14 @@ impl Model {
         self.held.iter().map(|&(_, len)| u64::from(len)).sum()
     }
 
-    fn fits(&self, more: (u64, u64), most: (u64, u64)) -> bool {
-        self.held.len() as u64 + more.0 <= most.0 && self.bytes() + more.1 <= most.1
+    fn fits(&self, more: Capacity, most: Capacity) -> bool {
+        self.held.len() as u64 + more.packets <= most.packets
+            && self.bytes() + more.bytes <= most.bytes
     }
 
     fn purge(&mut self, now: Time) {
         let most = self.moving.at(now).most();
-        while !self.fits((0, 0), most) {
+        while !self.fits(Capacity::default(), most) {
             let gone = match self.moving.surplus {
                 End::Head => self.held.pop_front(),
                 End::Tail => self.held.pop_back(),
@@ -119,10 +120,13 @@ impl Model {
 
     fn offer(&mut self, id: u64, len: u32, now: Time) {
         self.purge(now);
-        let (packets, bytes) = self.moving.at(now).most();
-        let most = (packets.min(self.limit), bytes);
-        let more = (1, u64::from(len));
-        let ever = more.0 <= most.0 && more.1 <= most.1;
+        let own = Capacity::of_packets(self.limit);
+        let most = self.moving.at(now).most().min(own);
+        let more = Capacity {
+            packets: 1,
+            bytes: len.into(),
+        };
+        let ever = more.packets <= most.packets && more.bytes <= most.bytes;
         while ever && self.moving.full == End::Head && !self.fits(more, most) {
             let (oldest, _) = self.held.pop_front().expect("an empty one has room");
             self.dropped.push((oldest, DropReason::Head));
@@ -225,7 +229,7 @@ proptest! {
                         bytes += u64::from(*len);
                     }
                     let most = queue.aqm().at(now).most();
-                    prop_assert!(packets <= most.0 && bytes <= most.1);
+                    prop_assert!(packets <= most.packets && bytes <= most.bytes);
                 }
                 Step::Take => match queue.dequeue(now, &mut log) {
                     Dequeue::Packet { packet, .. } => {

@@ -4,10 +4,10 @@ use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    AdthParams, Aimed, Aqm, CeSelector, Codel, CodelLaw, CodelParams, Dequeue, DropReason,
-    DualDrop, DualLaw, DualOverload, DualPi2Params, Ecn, End, FlowParams, FlowParts, GspParams,
-    Limit, Pie, PieLaw, PieParams, PieState, Policy, Qdisc, RedLaw, RedParams, RedUnit, RedWeight,
-    Setting, SingleQueue, Spec, SteerParams,
+    AdthParams, Aimed, Aqm, Capacity, CeSelector, Codel, CodelLaw, CodelParams, Dequeue,
+    DropReason, DualDrop, DualLaw, DualOverload, DualPi2Params, Ecn, End, FlowParams, FlowParts,
+    GspParams, Limit, Pie, PieLaw, PieParams, PieState, Policy, Qdisc, RedLaw, RedParams, RedUnit,
+    RedWeight, Setting, SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -177,11 +177,8 @@ fn flows() -> impl Strategy<Value = FlowParams> {
     )
 }
 
-/// Most packets and bytes that may be held after any call.
-type Most = (u64, u64);
-
-/// Runs the steps and checks every law after each of them.
-fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
+/// Runs the steps and checks every law after each of them; `most` may be held after any call.
+fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Capacity) {
     let mut log = Log::default();
     let mut now = 0_u64;
     let mut next_id = 0;
@@ -208,13 +205,13 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
             Step::Back(span) => now = now.saturating_sub(span),
             Step::Limit(limit) => {
                 change_limit(queue, limit, now);
-                most.0 = most.0.max(u64::from(limit));
+                most.packets = most.packets.max(limit.into());
             }
         }
         account(queue, &mut log, &mut held);
         shows_numbers(queue, now);
         let backlog = queue.backlog();
-        assert!(backlog.packets <= most.0 && backlog.bytes <= most.1);
+        assert!(backlog.packets <= most.packets && backlog.bytes <= most.bytes);
     }
     // Drain: nothing is left behind, and everything has come out once.
     while queue.backlog().packets > 0 {
@@ -312,9 +309,12 @@ fn shows_numbers(queue: &dyn Qdisc<TestPacket>, now: u64) {
 fn built(spec: &Spec, steps: &[Step]) {
     let most = match spec {
         Spec::Single { limit, .. } => limit.most(),
-        Spec::Flows { flows, .. } => (u64::from(flows.limit), flows.memory_limit),
-        Spec::DualPi2(dual) => (u64::from(dual.limit), u64::MAX),
-        _ => (u64::MAX, u64::MAX),
+        Spec::Flows { flows, .. } => Capacity {
+            packets: flows.limit.into(),
+            bytes: flows.memory_limit,
+        },
+        Spec::DualPi2(dual) => Capacity::of_packets(dual.limit.into()),
+        _ => Capacity::of_packets(u64::MAX),
     };
     let setting = Setting {
         seed: 9,

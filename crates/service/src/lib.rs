@@ -49,7 +49,7 @@ pub use reference::{bridge_reference, bridge_schema, subscribers_schema};
 pub use reload::ReloadError;
 pub use request::{RateError, parse_link_rate};
 pub use rough::{rough_rate, scaled};
-pub use subscribers::{Subscribers, Unshaped};
+pub use subscribers::{NamedText, Subscribers, Unshaped};
 pub use verify::{Looks, Verdict};
 
 use std::sync::Arc;

@@ -11,7 +11,7 @@ mod prefix;
 mod settle;
 
 use model::Circuit;
-pub use model::{Subscribers, Unshaped};
+pub use model::{NamedText, Subscribers, Unshaped};
 pub(crate) use own::SubscribersTable;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
@@ -49,14 +49,13 @@ impl Subscribers {
         Self::whole(read, problems)
     }
 
-    /// Reads the texts of LibreQoS's `ShapedDevices.csv` and, if there is one, `network.json`, each
-    /// with the name that is shown in messages.
+    /// Reads the texts of LibreQoS's `ShapedDevices.csv` and, if there is one, `network.json`.
     ///
     /// # Errors
     /// Everything that is wrong with them.
     pub fn parse_libreqos(
-        devices: (&str, &str),
-        network: Option<(&str, &str)>,
+        devices: NamedText<'_>,
+        network: Option<NamedText<'_>>,
     ) -> Result<Self, Problems> {
         let mut problems = Problems::default();
         let read = libreqos::read(devices, network, &mut problems);
@@ -102,8 +101,12 @@ impl Subscribers {
                     Some(network) => Some(text(network, read_any_text)?),
                     None => None,
                 };
-                let network = network.as_ref().map(|(name, text)| (&**name, &**text));
-                libreqos::read((&name, &devices), network, problems)
+                let network = (network.as_ref()).map(|(name, text)| NamedText { name, text });
+                let devices = NamedText {
+                    name: &name,
+                    text: &devices,
+                };
+                libreqos::read(devices, network, problems)
             }
         })
     }

@@ -436,7 +436,7 @@ impl Chart {
                      y2=\"{at:.1}\"/>"
                 );
             }
-            text(out, (x.to.0 - 5.0, at + 3.5), "text-anchor=\"end\"", &name);
+            text(out, x.to.0 - 5.0, at + 3.5, "text-anchor=\"end\"", &name);
         }
         let below = y.to.0 + 14.0;
         for (tick, name) in self.places(*x) {
@@ -448,12 +448,12 @@ impl Chart {
                      text-anchor=\"end\">{name}</text>"
                 );
             } else {
-                text(out, (at, below), "text-anchor=\"middle\"", &name);
+                text(out, at, below, "text-anchor=\"middle\"", &name);
             }
         }
         let style = "text-anchor=\"middle\"";
-        let middle = (f64::midpoint(x.to.0, x.to.1), frame.height - 6.0);
-        text(out, middle, style, &escaped(&self.x.label));
+        let (middle, below) = (f64::midpoint(x.to.0, x.to.1), frame.height - 6.0);
+        text(out, middle, below, style, &escaped(&self.x.label));
         let _ = write!(
             out,
             "<text transform=\"translate(11 {:.1}) rotate(-90)\" {style}>{}</text>",
@@ -463,7 +463,7 @@ impl Chart {
     }
 }
 
-fn text(out: &mut String, (x, y): (f64, f64), style: &str, words: &str) {
+fn text(out: &mut String, x: f64, y: f64, style: &str, words: &str) {
     let _ = write!(
         out,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" {style}>{words}</text>"

@@ -272,7 +272,8 @@ impl Control {
     #[inline]
     pub(crate) fn avoid(
         &mut self,
-        (delivered, rtt): (u32, Option<Span>),
+        delivered: u32,
+        rtt: Option<Span>,
         window_limited: bool,
         now: Time,
     ) -> bool {
@@ -282,7 +283,7 @@ impl Control {
         if cubic.in_slow_start() {
             return false;
         }
-        cubic.avoid((delivered, rtt), window_limited, now);
+        cubic.avoid(delivered, rtt, window_limited, now);
         self.said.window = cubic.window();
         true
     }

@@ -480,7 +480,7 @@ impl Connection {
     #[inline(always)]
     fn plain_here(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
         let count = self.receiver.sack_count();
-        let segment = self.segment(number, flags, count, (true, true), now);
+        let segment = self.segment(number, flags, count, true, true, now);
         Transmit {
             segment,
             ecn: match self.ecn {
@@ -515,7 +515,7 @@ impl Connection {
         let fits = outgoing.payload <= room;
         let count = if fits { self.receiver.sack_count() } else { 0 };
         let number = seq::wire(self.isn, outgoing.offset);
-        let mut segment = self.segment(number, flags, count, (false, fits), now);
+        let mut segment = self.segment(number, flags, count, false, fits, now);
         segment.payload = outgoing.payload;
         self.receiver.on_data_sent(now);
         Transmit {
@@ -538,7 +538,8 @@ impl Connection {
         number: u32,
         flags: Flags,
         sack_count: u8,
-        (is_pure, fits): (bool, bool),
+        is_pure: bool,
+        fits: bool,
         now: Time,
     ) -> Segment {
         self.segments += 1;

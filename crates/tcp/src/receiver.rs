@@ -385,13 +385,14 @@ impl Receiver {
         // `end_seq`.
         end += u64::from(fin && whole);
         self.window.note_echo(segment, self.full, now);
-        self.accept(segment, (start, end), rtt, now)
+        self.accept(segment, start, end, rtt, now)
     }
 
     fn accept(
         &mut self,
         segment: &Segment,
-        (start, end): (u64, u64),
+        start: u64,
+        end: u64,
         rtt: &RttEstimator,
         now: Time,
     ) -> Arrival {

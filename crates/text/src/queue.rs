@@ -38,7 +38,7 @@ impl QueueWords {
         match Entrance::for_link(&text, link) {
             Ok(queue) => Some(queue),
             Err(error) => {
-                let problem = wrong_queue(error, (&text, at), path, problems);
+                let problem = wrong_queue(error, &text, at, path, problems);
                 problems.refuse(problem)
             }
         }
@@ -70,7 +70,8 @@ const SOME_LINK: LinkPath = LinkPath {
 
 fn wrong_queue(
     error: SpecError,
-    (text, at): (&str, Origin),
+    text: &str,
+    at: Origin,
     path: &str,
     problems: &Problems,
 ) -> Problem {
@@ -104,7 +105,7 @@ impl Read for Queue {
                 relative: Some((text.clone(), node.at)),
             })),
             Err(error) => {
-                let problem = wrong_queue(error, (text, node.at), path, problems);
+                let problem = wrong_queue(error, text, node.at, path, problems);
                 problems.refuse(problem)
             }
         }

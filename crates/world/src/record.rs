@@ -22,13 +22,14 @@ use sojourn_apps::{Gathering, Metric};
 use sojourn_tcp::Limits;
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
-use window::{Bins, Rows};
+use window::{Bins, Quantity, Rows};
 
-/// A series of the list, with its unit.
-fn named(kind: Kind, metric: &'static str) -> (&'static str, Unit) {
+/// A series of the list.
+fn named(kind: Kind, metric: &'static str) -> Quantity {
     let found = figure::series(kind).find(|figure| figure.key == metric);
     debug_assert!(found.is_some(), "`{metric}` stands in the list of figures");
-    (metric, found.map_or(Unit::None, |figure| figure.unit))
+    let unit = found.map_or(Unit::None, |figure| figure.unit);
+    Quantity { metric, unit }
 }
 
 fn mean(sum: f64, count: u32) -> f64 {

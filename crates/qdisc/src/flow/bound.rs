@@ -4,7 +4,7 @@ use super::FlowQueue;
 use super::lists::{NONE, Place};
 use super::policy::FlowPolicy;
 use crate::aqm::{Aqm, Bound};
-use crate::params::End;
+use crate::params::{Capacity, End};
 use crate::{DropReason, Outlet, Packet};
 use sojourn_units::Time;
 
@@ -14,17 +14,15 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let view = self.view(id, now);
         let flow = &mut self.flows[id as usize];
         let bound = self.aqm.bound(&mut flow.state, view, now);
-        let (packets, bytes) = bound.keep.most();
-        if u64::from(flow.count) <= packets && flow.bytes <= bytes {
+        let keep = bound.keep.most();
+        if u64::from(flow.count) <= keep.packets && flow.bytes <= keep.bytes {
             return bound;
         }
         match bound.surplus {
-            End::Head => {
-                while self.is_above(id, packets, bytes) && self.shed_at(id, Place::Head, out) {}
-            }
+            End::Head => while self.is_above(id, keep) && self.shed_at(id, Place::Head, out) {},
             End::Tail => {
-                let place = self.last_within(id, packets, bytes);
-                while self.is_above(id, packets, bytes) && self.shed_at(id, place, out) {}
+                let place = self.last_within(id, keep);
+                while self.is_above(id, keep) && self.shed_at(id, place, out) {}
             }
         }
         self.weigh(id);
@@ -33,12 +31,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
 
     /// Whether flow `id` has room for a packet of `len` bytes, or can make some at its head.
     pub(super) fn may_enter(&self, id: u32, len: u32, bound: Bound) -> bool {
-        let (packets, bytes) = bound.limit.most();
-        let len = u64::from(len);
+        let limit = bound.limit.most();
         let can_make_room = bound.full == End::Head;
-        packets > 0
-            && len <= bytes
-            && (can_make_room || !self.is_above(id, packets - 1, bytes - len))
+        limit.packets > 0
+            && u64::from(len) <= limit.bytes
+            && (can_make_room || !self.is_above(id, limit.less(len)))
     }
 
     /// Makes that room.
@@ -50,9 +47,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         now: Time,
         out: &mut dyn Outlet<P>,
     ) {
-        let (packets, bytes) = bound.limit.most();
+        let limit = bound.limit.most();
         let mut dropped = 0;
-        while self.is_above(id, packets - 1, bytes - u64::from(len))
+        while self.is_above(id, limit.less(len))
             && let Some((_, packet, len)) = self.pop(id)
         {
             self.counters.refuse(packet, len, DropReason::Head, out);
@@ -65,13 +62,13 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    fn is_above(&self, id: u32, packets: u64, bytes: u64) -> bool {
+    fn is_above(&self, id: u32, most: Capacity) -> bool {
         let flow = &self.flows[id as usize];
-        u64::from(flow.count) > packets || flow.bytes > bytes
+        u64::from(flow.count) > most.packets || flow.bytes > most.bytes
     }
 
     /// The place behind the last packet of flow `id` that is within the limits.
-    fn last_within(&self, id: u32, packets: u64, bytes: u64) -> Place {
+    fn last_within(&self, id: u32, most: Capacity) -> Place {
         let (mut place, mut slot) = (Place::Head, self.flows[id as usize].packets.first);
         let (mut count, mut sum) = (0, 0);
         while slot != NONE
@@ -79,7 +76,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         {
             count += 1;
             sum += u64::from(packet.len());
-            if count > packets || sum > bytes {
+            if count > most.packets || sum > most.bytes {
                 break;
             }
             (place, slot) = (Place::Behind(slot), next);

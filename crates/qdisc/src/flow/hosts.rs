@@ -156,24 +156,26 @@ impl Hosts {
     }
 }
 
+/// Numbers of the hosts that a flow goes from and to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct HostPair {
+    src: u16,
+    dst: u16,
+}
+
 /// No flow's hosts.
-const NO_HOSTS: (u16, u16) = (u16::MAX, u16::MAX);
+const NO_HOSTS: HostPair = HostPair {
+    src: u16::MAX,
+    dst: u16::MAX,
+};
 
 /// What host isolation keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostFlow {
-    src: u16,
-    dst: u16,
+    hosts: HostPair,
     /// It takes part and is counted with its hosts.
     is_in: bool,
     is_bulk: bool,
-}
-
-impl HostFlow {
-    #[inline]
-    const fn hosts(self) -> (u16, u16) {
-        (self.src, self.dst)
-    }
 }
 
 /// Host isolation, ACK filter, link-layer sizes and set-associative hashing.
@@ -181,7 +183,7 @@ impl HostFlow {
 pub struct HostFair {
     sharing: Sharing,
     /// Hosts of the flow whose share was asked for last, and that share, while their loads stay.
-    latest: ((u16, u16), u16),
+    latest: (HostPair, u16),
     dice: Stream,
     sources: Hosts,
     destinations: Hosts,
@@ -239,26 +241,26 @@ impl HostFair {
 
     /// A flow's part of a quantum, in 1/65536.
     #[inline(never)]
-    fn share_by_load(&self, (src, dst): (u16, u16)) -> u16 {
+    fn share_by_load(&self, hosts: HostPair) -> u16 {
         let mut load = 1;
         if self.sharing.isolation.is_by_source() {
-            load = load.max(self.sources.load(src));
+            load = load.max(self.sources.load(hosts.src));
         }
         if self.sharing.isolation.is_by_destination() {
-            load = load.max(self.destinations.load(dst));
+            load = load.max(self.destinations.load(hosts.dst));
         }
         let share = SHARES.get(load as usize);
         share.map_or_else(|| (65_535 / load).max(1) as u16, |share| *share)
     }
 
     #[inline]
-    fn count(&mut self, (src, dst): (u16, u16), flows: i32, bulk: i32) {
+    fn count(&mut self, hosts: HostPair, flows: i32, bulk: i32) {
         // A load has changed, and with it the share that was kept.
         if bulk != 0 {
             self.latest.0 = NO_HOSTS;
         }
-        self.sources.add(src, flows, bulk);
-        self.destinations.add(dst, flows, bulk);
+        self.sources.add(hosts.src, flows, bulk);
+        self.destinations.add(hosts.dst, flows, bulk);
         self.bulk_flows = self.bulk_flows.saturating_add_signed(bulk);
     }
 }
@@ -305,10 +307,10 @@ impl FlowPolicy for HostFair {
 
     fn joined(&mut self, flow: &mut HostFlow) {
         debug_assert!(!flow.is_in, "a flow joins twice");
-        flow.src = self.sources.find(self.pair.0);
-        flow.dst = self.destinations.find(self.pair.1);
+        flow.hosts.src = self.sources.find(self.pair.0);
+        flow.hosts.dst = self.destinations.find(self.pair.1);
         flow.is_in = true;
-        self.count(flow.hosts(), 1, 0);
+        self.count(flow.hosts, 1, 0);
     }
 
     fn moved(&mut self, flow: &mut HostFlow) {
@@ -324,13 +326,13 @@ impl FlowPolicy for HostFair {
     fn stands(&mut self, flow: &mut HostFlow) {
         if !flow.is_bulk {
             flow.is_bulk = true;
-            self.count(flow.hosts(), 0, 1);
+            self.count(flow.hosts, 0, 1);
         }
     }
 
     fn left(&mut self, flow: &mut HostFlow) {
         if flow.is_in {
-            self.count(flow.hosts(), -1, -i32::from(flow.is_bulk));
+            self.count(flow.hosts, -1, -i32::from(flow.is_bulk));
             flow.is_in = false;
             flow.is_bulk = false;
         }
@@ -339,7 +341,7 @@ impl FlowPolicy for HostFair {
     #[inline]
     fn share(&mut self, flow: &HostFlow) -> u32 {
         // Flows of one host often follow each other. Where hosts are shared, others change loads.
-        let hosts = flow.hosts();
+        let hosts = flow.hosts;
         if hosts != self.latest.0 || self.mean_share.is_some() {
             self.latest = (hosts, self.share_by_load(hosts));
         }

@@ -31,9 +31,13 @@ impl Report {
     /// The report of `queues` as one of `spec`, with the accounts of all: statistics are added up,
     /// or the least, the largest or the mean where a sum means nothing, and `queues` has those of
     /// each.
-    pub fn of_queues(spec: Option<&Spec>, accounts: (&Counters, Backlog), queues: &[Self]) -> Self {
+    pub fn of_queues(
+        spec: Option<&Spec>,
+        (counters, backlog): (&Counters, Backlog),
+        queues: &[Self],
+    ) -> Self {
         let all: Vec<&[Field]> = queues.iter().map(|report| &*report.stats).collect();
-        let base = Self::new(spec, accounts, Vec::new());
+        let base = Self::new(spec, counters, backlog, Vec::new());
         let is_own = |field: &Field| {
             field.name != "share_rate" && !base.stats.iter().any(|own| own.name == field.name)
         };
@@ -47,7 +51,7 @@ impl Report {
             told.collect()
         });
         own.push(Field::new("queues", Value::Groups(each.collect())));
-        Self::new(spec, accounts, own)
+        Self::new(spec, counters, backlog, own)
     }
 }
 

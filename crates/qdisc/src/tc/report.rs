@@ -53,7 +53,8 @@ impl Report {
     /// The report of an instance: tc's common statistics, then its `own`.
     pub(crate) fn new(
         spec: Option<&Spec>,
-        (counters, backlog): (&Counters, Backlog),
+        counters: &Counters,
+        backlog: Backlog,
         own: Vec<Field>,
     ) -> Self {
         let mut stats = Vec::from([
@@ -78,20 +79,21 @@ impl Report {
     /// target in force, and the statistics of that.
     pub(crate) fn policed(
         spec: Option<&Spec>,
-        accounts: (&Counters, Backlog),
+        counters: &Counters,
+        backlog: Backlog,
         own: Vec<Field>,
         steering: Option<(Span, Vec<Field>)>,
     ) -> Self {
         let Some((target, statistics)) = steering else {
-            return Self::new(spec, accounts, own);
+            return Self::new(spec, counters, backlog, own);
         };
         let mut below = spec.and_then(Spec::unsteered);
         if let Some(configured) = below.as_mut().and_then(Spec::target_mut) {
             *configured = target;
         }
         Self {
-            inner: Some(Box::new(Self::new(below.as_ref(), accounts, own))),
-            ..Self::new(spec, accounts, statistics)
+            inner: Some(Box::new(Self::new(below.as_ref(), counters, backlog, own))),
+            ..Self::new(spec, counters, backlog, statistics)
         }
     }
 }

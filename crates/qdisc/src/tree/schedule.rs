@@ -201,7 +201,7 @@ impl Schedule {
     }
 
     /// A packet of `len` bytes leaves from a leaf on a lender's tokens, and others stay or not.
-    pub(super) fn charge(&mut self, (leaf, lender): (u32, u32), len: u32, stays: bool, now: Time) {
+    pub(super) fn charge(&mut self, leaf: u32, lender: u32, len: u32, stays: bool, now: Time) {
         let from = self.classes[lender as usize].level;
         let mut number = leaf;
         while number != NONE {

@@ -57,7 +57,7 @@ impl Resolver<'_> {
             let line = lines[change.link].as_mut();
             if let Some(line) = line {
                 let before = &mut rates_before[change.link];
-                self.outage(path, table, change, (&line.rate, before));
+                self.outage(path, table, change, &line.rate, before);
                 change.line.apply(line);
                 if change.line.is_behind() {
                     self.check_reorder(path, line);
@@ -86,7 +86,8 @@ impl Resolver<'_> {
         path: &str,
         table: &ChangeTable,
         change: &mut Change,
-        (now, before): (&LineRate, &mut Option<LineRate>),
+        now: &LineRate,
+        before: &mut Option<LineRate>,
     ) {
         let is_down = now.is_stopped();
         match (table.rate.map(|rate| rate.0), &change.line.rate) {

@@ -132,7 +132,7 @@ impl Resolver<'_> {
         }
         self.check_hosts(told.file, table, &told.path);
         let (from, to) = ends?;
-        let base_rtt = self.base_rtt(told, (from, to));
+        let base_rtt = self.base_rtt(told, from, to);
         let times = self.times(told);
         if let Some(count @ (0 | MOST_FLOWS..)) = table.count.filter(|&count| count != MOST_FLOWS) {
             let message = format!("{count} is not a number from 1 to {MOST_FLOWS}");
@@ -298,7 +298,7 @@ impl Resolver<'_> {
     }
 
     /// The base RTT, not below what the links' own delays give.
-    fn base_rtt(&mut self, told: &Told<'_>, (from, to): (usize, usize)) -> Option<Span> {
+    fn base_rtt(&mut self, told: &Told<'_>, from: usize, to: usize) -> Option<Span> {
         if told.table.rtt.is_some() && told.file.radio.is_some() {
             let message = "over a radio nothing is added to what its hops take";
             return self.refuse(&told.key("rtt"), message);

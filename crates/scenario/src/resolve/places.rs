@@ -48,7 +48,8 @@ impl Resolver<'_> {
         &mut self,
         names: &[String],
         places: &[Place],
-        (file, table): (&ScenarioFile, &RadioTable),
+        file: &ScenarioFile,
+        table: &RadioTable,
     ) {
         let mut order: Vec<usize> = (0..places.len()).collect();
         let key = |index: &usize| (places[*index].x, places[*index].y);

@@ -40,7 +40,7 @@ impl Resolver<'_> {
             return self.refuse("radio.hop", message);
         }
         let (names, places) = self.stations(file, table)?;
-        self.check_places(&names, &places, (file, table));
+        self.check_places(&names, &places, file, table);
         let nodes = file.node.as_deref().unwrap_or_default();
         let powers = self.powers(file.node.as_deref().unwrap_or_default());
         let driver_queue = table.driver_queue.unwrap_or(0);

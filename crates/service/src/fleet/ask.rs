@@ -42,7 +42,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    fn of((name, remote): (String, Remote)) -> Self {
+    fn of(name: String, remote: Remote) -> Self {
         Self {
             name,
             snapshot: remote.snapshot(),
@@ -78,9 +78,13 @@ impl Fleet {
             .collect();
         drop(members);
         if name.is_none() && all.len() > 1 {
-            return Ok(all.into_iter().map(Said::of).collect());
+            return Ok(all
+                .into_iter()
+                .map(|(name, remote)| Said::of(name, remote))
+                .collect());
         }
-        let said = Said::of(self.find(name)?);
+        let (name, remote) = self.find(name)?;
+        let said = Said::of(name, remote);
         match said.snapshot {
             Err(error) => Err(AskError::Remote(said.name, error)),
             Ok(_) => Ok(vec![said]),

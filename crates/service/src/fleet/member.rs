@@ -87,7 +87,7 @@ impl Opened {
                 // Nobody listens when the process is on its way out.
                 let _ = told.send(News::FailOpen(of.clone(), text));
             };
-            let ended = forward(config, probe, &opened, (&may_go, tell), &until);
+            let ended = forward(config, probe, &opened, &may_go, tell, &until);
             if let Some((result, last)) = ended {
                 // As above.
                 let _ = news.send(News::Ended(Box::new(Ending {
@@ -145,7 +145,8 @@ fn forward(
     config: BridgeConfig,
     probe: Option<Probe>,
     opened: &Sender<Result<IsOpen, BridgeError>>,
-    (may_go, tell): (&Receiver<()>, impl Fn(String) + Send + 'static),
+    may_go: &Receiver<()>,
+    tell: impl Fn(String) + Send + 'static,
     stop: &AtomicBool,
 ) -> Option<Ended> {
     let mut last = None;

@@ -9,7 +9,7 @@
 //! columns count by their letters and digits alone, `Mbps` may be left out.
 
 use super::label::Label;
-use super::model::Subscribers;
+use super::model::{NamedText, Subscribers};
 use super::prefix::Prefix;
 use super::settle::{Above, Draft, DraftCircuit, DraftSite};
 use csv::StringRecord;
@@ -51,17 +51,17 @@ const COLUMNS: [&str; 8] = [
 /// The most that a rate may be, in Mbit/s: 10 Tbit/s.
 const MOST_MBPS: f64 = 1e7;
 
-/// Reads both texts, each with its name.
+/// Reads both texts.
 pub(super) fn read(
-    devices: (&str, &str),
-    network: Option<(&str, &str)>,
+    devices: NamedText<'_>,
+    network: Option<NamedText<'_>>,
     problems: &mut Problems,
 ) -> Option<Subscribers> {
     let before = problems.len();
     let mut draft = Draft::default();
     let mut instead = BTreeMap::new();
     let mut ids = BTreeMap::new();
-    if let Some((name, text)) = network {
+    if let Some(NamedText { name, text }) = network {
         let source = problems.add_file(name, text);
         let mut network = Network {
             source,
@@ -73,9 +73,8 @@ pub(super) fn read(
         };
         network.read()?;
     }
-    let (name, text) = devices;
-    let source = problems.add_file(name, text);
-    Devices::read(source, text, &mut draft, &ids, problems)?;
+    let source = problems.add_file(devices.name, devices.text);
+    Devices::read(source, devices.text, &mut draft, &ids, problems)?;
     for circuit in &mut draft.circuits {
         if let Some((name, at)) = &circuit.parent
             && let Some(above) = instead.get(name)

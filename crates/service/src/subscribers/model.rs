@@ -6,6 +6,15 @@ use sojourn_units::Rate;
 use std::fmt;
 use std::ops::Range;
 
+/// The text of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedText<'a> {
+    /// The name that is shown in messages.
+    pub name: &'a str,
+    /// What the file says.
+    pub text: &'a str,
+}
+
 /// Who is behind a bridge, and what each may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subscribers {

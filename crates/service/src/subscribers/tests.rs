@@ -60,8 +60,15 @@ fn mbit(rate: f64) -> Rate {
 }
 
 fn libreqos(devices: &str, network: &str) -> Result<Subscribers, String> {
-    let network = Some(("network.json", network));
-    let read = Subscribers::parse_libreqos(("ShapedDevices.csv", devices), network);
+    let devices = NamedText {
+        name: "ShapedDevices.csv",
+        text: devices,
+    };
+    let network = NamedText {
+        name: "network.json",
+        text: network,
+    };
+    let read = Subscribers::parse_libreqos(devices, Some(network));
     read.map_err(|problems| problems.to_string())
 }
 

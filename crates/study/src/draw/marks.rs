@@ -51,7 +51,7 @@ impl Line {
     /// A sample of it for the legend.
     pub(crate) fn key(&self, kind: ChartKind) -> String {
         let mark = match kind {
-            ChartKind::Boxes if self.stroke == Stroke::Elsewhere => diamond((13.0, 5.0), self),
+            ChartKind::Boxes if self.stroke == Stroke::Elsewhere => diamond(13.0, 5.0, self),
             ChartKind::Bars | ChartKind::Boxes => format!(
                 "<rect x=\"6\" width=\"13\" y=\"1\" height=\"8\" {}/>",
                 self.style()
@@ -90,12 +90,11 @@ fn rect(out: &mut String, [left, width, top, height]: [f64; 4], style: &str) {
     );
 }
 
-/// A line from one point to another.
-fn segment(out: &mut String, from: (f64, f64), to: (f64, f64), style: &str) {
+/// A line from one point to another: x and y of both.
+fn segment(out: &mut String, [x1, y1, x2, y2]: [f64; 4], style: &str) {
     let _ = write!(
         out,
-        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {style}/>",
-        from.0, from.1, to.0, to.1
+        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>"
     );
 }
 
@@ -104,7 +103,7 @@ impl Dot {
     fn upright(&self, out: &mut String, x: f64, frame: &Frame, style: &str) {
         let (low, high) = self.y_range;
         if low < high {
-            segment(out, (x, frame.y.at(low)), (x, frame.y.at(high)), style);
+            segment(out, [x, frame.y.at(low), x, frame.y.at(high)], style);
         }
     }
 }
@@ -126,8 +125,7 @@ impl Chart {
                     let its = lines.iter().position(|other| other.colour == line.colour);
                     for dot in &line.points {
                         let (left, width) = self.slot(dot.x, its.unwrap_or(number), frame);
-                        let place = (left + width / 2.0, frame.y.at(dot.y));
-                        let mark = diamond(place, line);
+                        let mark = diamond(left + width / 2.0, frame.y.at(dot.y), line);
                         let _ = write!(out, "<g>{}{mark}</g>", line.told(dot));
                     }
                 }
@@ -168,17 +166,17 @@ impl Chart {
             let (middle, right) = (left + width / 2.0, left + width);
             let whiskers = [(dot.y_range.0, dot.inner.0), (dot.inner.1, dot.y_range.1)];
             for (from, to) in whiskers {
-                segment(out, (middle, y(from)), (middle, y(to)), &colour);
+                segment(out, [middle, y(from), middle, y(to)], &colour);
             }
             for end in [dot.y_range.0, dot.y_range.1] {
                 let (a, b) = (left + width * 0.25, right - width * 0.25);
-                segment(out, (a, y(end)), (b, y(end)), &colour);
+                segment(out, [a, y(end), b, y(end)], &colour);
             }
             let top = y(dot.inner.1);
             let place = [left, width, top, (y(dot.inner.0) - top).max(0.5)];
             rect(out, place, &line.style().replace("0.85", "0.5"));
             let _ = write!(out, ">{}</rect>", line.told(dot));
-            segment(out, (left, y(dot.y)), (right, y(dot.y)), "class=\"median\"");
+            segment(out, [left, y(dot.y), right, y(dot.y)], "class=\"median\"");
         }
     }
 
@@ -200,13 +198,13 @@ impl Chart {
             let style = format!("fill=\"var(--c0)\" fill-opacity=\"{opacity:.2}\"/>");
             rect(out, place, &style);
             let style = "text-anchor=\"middle\" class=\"field\"";
-            text(out, (x, y + 3.5), style, &escaped(&dot.text));
+            text(out, x, y + 3.5, style, &escaped(&dot.text));
         }
     }
 }
 
 /// A mark on a box.
-fn diamond((x, y): (f64, f64), line: &Line) -> String {
+fn diamond(x: f64, y: f64, line: &Line) -> String {
     let colour = line.colour % 8;
     format!(
         "<path class=\"elsewhere\" d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\" \
@@ -259,7 +257,7 @@ fn dots(out: &mut String, line: &Line, frame: &Frame) {
         dot.upright(out, x, frame, &bar);
         if dot.x_range.0 < dot.x_range.1 {
             let (low, high) = (frame.x.at(dot.x_range.0), frame.x.at(dot.x_range.1));
-            segment(out, (low, y), (high, y), &bar);
+            segment(out, [low, y, high, y], &bar);
         }
         let _ = write!(
             out,

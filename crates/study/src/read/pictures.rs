@@ -86,13 +86,14 @@ impl Reader {
                 false,
                 plan.setting,
                 &binders,
-                (&fields, key),
+                &fields,
+                key,
                 |evaluator, place| evaluator.quantity_at(place, expr).map(drop),
             );
         }
         if let Shape::Time { .. } | Shape::Distribution { of: None } = plan.shape {
             let find = |evaluator: &mut Evaluator<'_>, place: &Place| evaluator.find(place);
-            self.finds(false, plan.setting, &around, (&fields, "kind"), find);
+            self.finds(false, plan.setting, &around, &fields, "kind", find);
         }
         Some(plan)
     }
@@ -104,7 +105,8 @@ impl Reader {
         everywhere: bool,
         setting: usize,
         binders: &[Binder],
-        (fields, key): (&Fields<'_>, &str),
+        fields: &Fields<'_>,
+        key: &str,
         find: impl Fn(&mut Evaluator<'_>, &Place) -> Result<(), Missing>,
     ) {
         let setting = &self.settings[setting];
@@ -359,7 +361,8 @@ impl Reader {
             false,
             plan.setting,
             &binders,
-            (fields, "value"),
+            fields,
+            "value",
             |evaluator, place| evaluator.quantity_at(place, &plan.value).map(drop),
         );
         Some(plan)
@@ -386,7 +389,8 @@ impl Reader {
                     false,
                     plan.setting,
                     &binders,
-                    (fields, key),
+                    fields,
+                    key,
                     |evaluator, place| evaluator.quantity_at(place, &expr).map(drop),
                 );
                 Some(expr)
@@ -418,7 +422,8 @@ impl Reader {
                 true,
                 plan.setting,
                 &plan.rows,
-                (fields, key),
+                fields,
+                key,
                 |evaluator, place| evaluator.quantity_at(place, expr).map(drop),
             );
         }

@@ -108,7 +108,8 @@ impl Cubic {
     #[inline]
     pub(super) fn avoid(
         &mut self,
-        (delivered, rtt): (u32, Option<Span>),
+        delivered: u32,
+        rtt: Option<Span>,
         window_limited: bool,
         now: Time,
     ) {

@@ -65,6 +65,17 @@ struct Told {
     prior_in_flight: u32,
 }
 
+/// The state that an ACK has met.
+#[derive(Clone, Copy)]
+struct Prior {
+    /// First byte that was not acknowledged.
+    una: u64,
+    /// Segments in flight.
+    in_flight: u32,
+    /// When the first unacknowledged segment was sent, if an ACK asks for it.
+    head: Option<Time>,
+}
+
 impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
@@ -133,7 +144,11 @@ impl Sender {
         if facts.marked.is_none() {
             self.count_marks(segment, &mut facts, &out);
         }
-        let prior = (prior_una, prior_in_flight, prior_head);
+        let prior = Prior {
+            una: prior_una,
+            in_flight: prior_in_flight,
+            head: prior_head,
+        };
         self.finish_ack::<false>(&mut facts, &out, prior)
     }
 
@@ -155,7 +170,11 @@ impl Sender {
         if ack <= self.una || !calm {
             return None;
         }
-        let (prior_una, prior_in_flight) = (self.una, self.board.outstanding());
+        let prior = Prior {
+            una: self.una,
+            in_flight: self.board.outstanding(),
+            head: None,
+        };
         let taken = self.board.ack_in_order(ack, now)?;
         self.update_window(ack, segment.window, false);
         self.una = ack;
@@ -173,7 +192,6 @@ impl Sender {
             newest: Some(taken.newest),
             ..Outcome::default()
         };
-        let prior = (prior_una, prior_in_flight, None);
         Some(self.finish_ack::<true>(&mut facts, &out, prior))
     }
 
@@ -188,7 +206,7 @@ impl Sender {
         &mut self,
         facts: &mut Facts,
         out: &Outcome,
-        (prior_una, prior_in_flight, prior_head): (u64, u32, Option<Time>),
+        prior: Prior,
     ) -> Acked {
         let now = out.now;
         facts.delivered = out.delivered;
@@ -209,8 +227,8 @@ impl Sender {
             self.recovery.timeouts = 0;
         }
         if self.rack && (facts.dsack_end > 0 || self.recovery.reordering) {
-            let prior = rate.map(|rate| rate.prior_delivered);
-            self.adapt_reorder_window(facts.dsack_end > 0, prior);
+            let delivered = rate.map(|rate| rate.prior_delivered);
+            self.adapt_reorder_window(facts.dsack_end > 0, delivered);
         }
         // Before recovery, which may end by this very ACK: Westwood counts the ACKs of a recovery
         // too.
@@ -226,7 +244,7 @@ impl Sender {
         // retransmission of the head would never time out, or always too early).
         let sack_fresh = out
             .sacked_sent
-            .is_some_and(|(first, _)| prior_head.is_some_and(|head| first < head));
+            .is_some_and(|(first, _)| prior.head.is_some_and(|head| first < head));
         if !PLAIN && self.is_dubious(facts, out) {
             self.recover(facts, out, now);
         }
@@ -238,13 +256,13 @@ impl Sender {
         {
             self.rearm(now);
         }
-        self.conclude::<PLAIN>(facts, out, rate, (newest_rtt, prior_in_flight));
+        self.conclude::<PLAIN>(facts, out, rate, newest_rtt, prior.in_flight);
         if self.buffered < self.written {
             self.fill_buffer();
         }
         Acked {
             unacceptable: false,
-            bytes: self.una - prior_una,
+            bytes: self.una - prior.una,
             rtt: sample,
         }
     }
@@ -257,11 +275,12 @@ impl Sender {
         facts: &Facts,
         out: &Outcome,
         rate: Option<RateSample>,
-        (rtt, prior_in_flight): (Option<Span>, u32),
+        rtt: Option<Span>,
+        prior_in_flight: u32,
     ) {
         let now = out.now;
         let round_start = self.counts_round(rate.as_ref());
-        if PLAIN && (self.control).avoid((out.delivered, rtt), self.usage.limited, now) {
+        if PLAIN && (self.control).avoid(out.delivered, rtt, self.usage.limited, now) {
             self.lost_by_timer = 0;
             return;
         }
@@ -326,7 +345,7 @@ impl Sender {
             if start >= end || end > self.next {
                 continue;
             }
-            if index == 0 && self.is_duplicate_report(segment, isn, (start, end)) {
+            if index == 0 && self.is_duplicate_report(segment, isn, start, end) {
                 // A report of data from 1 GiB ago says nothing of what is out now.
                 if end + (1 << 30) > prior_una {
                     facts.dsack_end = end;
@@ -346,15 +365,15 @@ impl Sender {
     }
 
     /// RFC 2883 section 4: below the ACK, or inside the second block.
-    fn is_duplicate_report(&self, segment: &Segment, isn: u32, block: (u64, u64)) -> bool {
+    fn is_duplicate_report(&self, segment: &Segment, isn: u32, first: u64, last: u64) -> bool {
         let ack = seq::offset(isn, segment.ack, self.una);
-        if block.0 < ack {
-            return block.1 <= ack;
+        if first < ack {
+            return last <= ack;
         }
         segment.sack_blocks().get(1).is_some_and(|second| {
             let start = seq::offset(isn, second.start, self.una);
             let end = seq::offset(isn, second.end, self.una);
-            start <= block.0 && block.1 <= end
+            start <= first && last <= end
         })
     }
 

@@ -4,7 +4,7 @@ use super::dual::DualRecorder;
 use super::radio::{RadioEvent, RadioRecorder};
 use super::spread::Spread;
 use super::usage::Usage;
-use super::window::{Bins, Rows, Window};
+use super::window::{Bins, Quantity, Rows, Window};
 use super::{float, mean, named};
 use crate::figure::{Kind, LinkResult};
 use crate::{Fate, LineRate};
@@ -325,7 +325,11 @@ impl LinkRecorder {
             of(SOJOURN, "sojourn", &mean),
         ];
         for (gauge, bins) in self.gauges {
-            series.push(bins.series(to, (gauge.name, gauge.unit), mean));
+            let quantity = Quantity {
+                metric: gauge.name,
+                unit: gauge.unit,
+            };
+            series.push(bins.series(to, quantity, mean));
         }
         let bits = self.dequeued.bytes as f64 * 8.0;
         self.result.offered_packets = self.offered.packets;

@@ -106,10 +106,11 @@ fn series_never_grow_beyond_their_window() {
     let mut bins = Bins::new(&window());
     bins.add(Time::MAX, 1.0);
     bins.add(ms(1), 1.0); // a clock that runs backwards
-    assert_eq!(
-        bins.series(ms(3000), ("", Unit::None), mean).points.len(),
-        30
-    );
+    let quantity = Quantity {
+        metric: "",
+        unit: Unit::None,
+    };
+    assert_eq!(bins.series(ms(3000), quantity, mean).points.len(), 30);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! How much of a link is used whose rate varies: by a trace, or by changes.
 
-use super::{Bins, Window};
+use super::{Bins, Quantity, Window};
 use crate::LineRate;
 use crate::figure::Series;
-use sojourn_units::{Time, Unit};
+use sojourn_units::Time;
 
 /// Bits that could be sent and were. While a trace says when, IP packets count, as in the trace.
 #[derive(Clone, Debug)]
@@ -59,13 +59,13 @@ impl Usage {
     }
 
     /// The share of the whole window, and of each interval.
-    pub(super) fn finish(self, named: (&'static str, Unit)) -> (Option<f64>, Series) {
+    pub(super) fn finish(self, quantity: Quantity) -> (Option<f64>, Series) {
         let whole = self.possible(self.window.from, self.window.to);
         let share = whole.map(|possible| self.sent / possible);
         let mut series = self
             .bins
             .clone()
-            .series(self.window.to, named, |sum, _| sum);
+            .series(self.window.to, quantity, |sum, _| sum);
         for (point, number) in series.points.iter_mut().zip(0..) {
             let from = Time::ZERO + self.window.every * number;
             let possible = self.possible(from, from + self.window.every);

@@ -7,6 +7,13 @@ use sojourn_units::{Span, Time, Unit};
 /// Longest series kept.
 const MAX_POINTS: u64 = 2000;
 
+/// What a series is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quantity {
+    pub(super) metric: &'static str,
+    pub(super) unit: Unit,
+}
+
 /// When statistics count, and how series are cut.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -104,7 +111,7 @@ impl<const N: usize> Rows<N> {
         &mut self,
         row: usize,
         to: Time,
-        (metric, unit): (&'static str, Unit),
+        quantity: Quantity,
         value: impl Fn(f64, u32) -> f64,
     ) -> Series {
         // One past the end, so that an interval that ends exactly there is closed too.
@@ -115,8 +122,8 @@ impl<const N: usize> Rows<N> {
             value: value(rows[row].0, rows[row].1),
         };
         Series {
-            metric: metric.into(),
-            unit,
+            metric: quantity.metric.into(),
+            unit: quantity.unit,
             points: self.done.iter().enumerate().map(point).collect(),
         }
     }
@@ -142,9 +149,9 @@ impl Bins {
     pub(super) fn series(
         mut self,
         to: Time,
-        named: (&'static str, Unit),
+        quantity: Quantity,
         value: impl Fn(f64, u32) -> f64,
     ) -> Series {
-        self.series_of(0, to, named, value)
+        self.series_of(0, to, quantity, value)
     }
 }
