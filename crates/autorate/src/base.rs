@@ -23,10 +23,10 @@ const RIPE: Span = Span::from_secs(1);
 
 /// The bases of all sources.
 #[derive(Clone, Debug)]
-pub(crate) struct Sources(Vec<Source>);
+pub(crate) struct Sources(Vec<Baseline>);
 
 #[derive(Clone, Debug)]
-struct Source {
+struct Baseline {
     id: u64,
     first: Time,
     seen: Time,
@@ -44,7 +44,7 @@ pub(crate) struct Above {
     pub(crate) ripe: bool,
 }
 
-impl Source {
+impl Baseline {
     fn new(id: u64, delay: Span, now: Time) -> Self {
         Self {
             id,
@@ -68,7 +68,7 @@ impl Sources {
     pub(crate) fn sample(&mut self, id: u64, delay: Span, now: Time) -> Above {
         let source = match self.0.iter_mut().position(|source| source.id == id) {
             Some(at) => &mut self.0[at],
-            None => self.enter(Source::new(id, delay, now)),
+            None => self.enter(Baseline::new(id, delay, now)),
         };
         let age = now - source.turned;
         if age >= HALF {
@@ -87,7 +87,7 @@ impl Sources {
         }
     }
 
-    fn enter(&mut self, source: Source) -> &mut Source {
+    fn enter(&mut self, source: Baseline) -> &mut Baseline {
         let at = if self.0.len() < MOST {
             self.0.push(source);
             self.0.len() - 1

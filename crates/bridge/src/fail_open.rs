@@ -36,14 +36,14 @@ pub(crate) struct FailOpenBridge {
     gate: Gate,
     /// Shared with the monitor, which makes another one when this one is gone. Never locked by a
     /// thread that forwards.
-    place: Arc<Mutex<Place>>,
+    place: Arc<Mutex<KernelBridge>>,
     /// It forwards until [`Self::take_over`]: what our sockets have got before it has forwarded.
     pub(crate) forwards: bool,
 }
 
 /// The kernel bridge that there is.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct KernelBridge {
     name: String,
     index: u32,
     /// What it is known by, if it is ours.
@@ -99,7 +99,7 @@ impl FailOpenBridge {
                     let settled = settle(&mut netlink, master, [left, right]);
                     settled.map_err(FailOpenError::of(format!("set up the bridge `{name}`")))?;
                 }
-                let place = Place {
+                let place = KernelBridge {
                     index: master,
                     keep,
                     removable: !keep && own.is_some(),
@@ -140,7 +140,7 @@ impl FailOpenBridge {
     }
 
     /// For the monitor.
-    pub(crate) fn place(&self) -> Arc<Mutex<Place>> {
+    pub(crate) fn place(&self) -> Arc<Mutex<KernelBridge>> {
         Arc::clone(&self.place)
     }
 
@@ -194,7 +194,7 @@ fn make(
     ports: [&Interface; 2],
     keep: bool,
     claims: &mut [Claim],
-) -> Result<Place, FailOpenError> {
+) -> Result<KernelBridge, FailOpenError> {
     let (name, own) = create(netlink)?;
     let index = own.index;
     let made = remember(claims, Some(&own)).and_then(|()| {
@@ -205,7 +205,7 @@ fn make(
         remove(netlink, index);
         return Err(error);
     }
-    Ok(Place {
+    Ok(KernelBridge {
         name,
         index,
         own: Some(own),

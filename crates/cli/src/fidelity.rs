@@ -16,7 +16,7 @@ use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rounds::Rounds;
-use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Place, Square, Summary, Tally};
+use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, MatrixCell, Square, Summary, Tally};
 use sojourn_gateway::Table;
 use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_kernel::Tick;
@@ -147,7 +147,7 @@ impl FidelityArgs {
     fn grid(&self, recorded: &Matrix) -> anyhow::Result<Grid> {
         let given = self.decide.or(self.seeds).or(self.quick.then_some(1));
         let linux = ends().nth(1).expect("there are two");
-        let of = |place: &Place| {
+        let of = |place: &MatrixCell| {
             let entry = recorded.get(place, &linux.world);
             entry.map_or(SEEDS, |entry| entry.seeds as u64)
         };

@@ -224,8 +224,8 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
 }
 
 /// What a line's figures are called, with their units and where they stand.
-type Row = (&'static str, Unit, fn(&Figures) -> Option<f64>);
-const ROWS: [Row; 7] = [
+type LineFigure = (&'static str, Unit, fn(&Figures) -> Option<f64>);
+const ROWS: [LineFigure; 7] = [
     ("round trip, idle", Unit::Ms, |figures| {
         Some(figures.idle_ms)
     }),

@@ -12,7 +12,7 @@ mod data;
 #[path = "cards/gallery.rs"]
 mod gallery;
 
-use data::{CardData, Kind};
+use data::{CardData, Subject};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -28,17 +28,17 @@ const QUEUES: &[(&str, &str)] = &[
 ];
 
 /// What has a card, by the file's name and what is evaluated.
-fn subjects(kind: Kind) -> Vec<(String, String)> {
+fn subjects(kind: Subject) -> Vec<(String, String)> {
     let queue = |name: &'static str| {
         let own = QUEUES.iter().find(|(other, _)| *other == name);
         (name, own.map_or(name, |(_, spec)| spec))
     };
     let listed: Vec<_> = match kind {
-        Kind::Queue => {
+        Subject::Queue => {
             let all = sojourn_qdisc::catalogue();
             all.iter().map(|kind| queue(kind.name)).collect()
         }
-        Kind::Control => {
+        Subject::Control => {
             let all = sojourn_tcp::Algorithm::ALL;
             all.map(|control| (control.name(), control.name())).to_vec()
         }
@@ -49,12 +49,12 @@ fn subjects(kind: Kind) -> Vec<(String, String)> {
 
 /// The cards of a kind as the tree has them, in the order of the catalogue. With `SOJOURN_WRITE=1`
 /// they are made first.
-fn cards(kind: Kind) -> &'static [CardData] {
-    static ALL: LazyLock<[Vec<CardData>; 2]> = LazyLock::new(|| Kind::ALL.map(read));
+fn cards(kind: Subject) -> &'static [CardData] {
+    static ALL: LazyLock<[Vec<CardData>; 2]> = LazyLock::new(|| Subject::ALL.map(read));
     &ALL[kind as usize]
 }
 
-fn read(kind: Kind) -> Vec<CardData> {
+fn read(kind: Subject) -> Vec<CardData> {
     let read = |(name, spec): (String, String)| {
         if std::env::var_os(sojourn_tidy::generated::WRITE).is_some_and(|it| it == "1") {
             let card = CardData::run(kind, &name, &spec, &[]);
@@ -67,7 +67,7 @@ fn read(kind: Kind) -> Vec<CardData> {
 
 #[test]
 fn every_discipline_and_every_control_has_a_card_and_no_other_has() {
-    for kind in Kind::ALL {
+    for kind in Subject::ALL {
         let mut known: Vec<_> = cards(kind).iter().map(CardData::path).collect();
         let folder = std::fs::read_dir(kind.folder()).expect("the folder is there");
         let mut found: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
@@ -79,12 +79,12 @@ fn every_discipline_and_every_control_has_a_card_and_no_other_has() {
 
 #[test]
 fn a_missing_card_is_told_with_the_command_that_makes_it() {
-    let told = CardData::read(Kind::Queue, "fq_new", "fq_new").expect_err("there is none");
+    let told = CardData::read(Subject::Queue, "fq_new", "fq_new").expect_err("there is none");
     for part in ["cards/queue/fq_new.json", "make cards"] {
         assert!(told.contains(part), "{told}");
     }
     // An edited card is not what its digest says.
-    let card = &cards(Kind::Queue)[0];
+    let card = &cards(Subject::Queue)[0];
     let edited = card.text().replacen("\"utilization", "\"utilisation", 1);
     let told = CardData::parse(Path::new("x.json"), &edited).expect_err("it was edited");
     assert!(told.contains("digest"), "{told}");
@@ -92,7 +92,7 @@ fn a_missing_card_is_told_with_the_command_that_makes_it() {
 
 #[test]
 fn all_cards_have_the_cases_of_today() {
-    for kind in Kind::ALL {
+    for kind in Subject::ALL {
         let own = &cards(kind)[0];
         for card in cards(kind) {
             assert_eq!(card.cases(), own.cases(), "{}", card.path().display());
@@ -103,7 +103,7 @@ fn all_cards_have_the_cases_of_today() {
 /// Each card runs a case again, and each case is run by a card.
 #[test]
 fn a_card_is_what_the_program_says() {
-    for kind in Kind::ALL {
+    for kind in Subject::ALL {
         let cards = cards(kind);
         let cases = cards[0].cases();
         for index in 0..cards.len().max(cases.len()) {
@@ -121,6 +121,6 @@ fn a_card_is_what_the_program_says() {
 
 #[test]
 fn the_gallery_shows_the_cards() {
-    let text = gallery::page(cards(Kind::Queue), cards(Kind::Control));
+    let text = gallery::page(cards(Subject::Queue), cards(Subject::Control));
     sojourn_tidy::generated::file("docs/cards.md", &text);
 }

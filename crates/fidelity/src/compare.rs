@@ -1,7 +1,7 @@
 //! Two worlds side by side, and whose a difference is.
 
 use crate::figure::{FIGURES, Figure};
-use crate::matrix::{Entry, Matrix, Mean, Place};
+use crate::matrix::{Entry, Matrix, MatrixCell, Mean};
 use crate::square::Square;
 use sojourn_report::student_t_975;
 use sojourn_world::WorldName;
@@ -208,7 +208,7 @@ impl Pair {
     }
 
     /// Every cell that ran in both, with its differences.
-    pub fn differences<'a>(&self, matrix: &'a Matrix) -> Vec<(&'a Place, Vec<Difference>)> {
+    pub fn differences<'a>(&self, matrix: &'a Matrix) -> Vec<(&'a MatrixCell, Vec<Difference>)> {
         let mut list = Vec::new();
         for place in matrix.places() {
             let of = |square: &Square| matrix.get(place, &square.world);
@@ -221,7 +221,12 @@ impl Pair {
 
     /// Whose a difference of this pair is, where both TCP and queues differ; none of what is not
     /// [`Verdict::Different`].
-    pub fn cause(&self, matrix: &Matrix, place: &Place, difference: &Difference) -> Option<Cause> {
+    pub fn cause(
+        &self,
+        matrix: &Matrix,
+        place: &MatrixCell,
+        difference: &Difference,
+    ) -> Option<Cause> {
         let both_differ =
             self.first.tcp != self.other.tcp && self.first.queues != self.other.queues;
         if difference.verdict() != Verdict::Different || !both_differ {
@@ -268,7 +273,7 @@ impl Pair {
 impl Matrix {
     /// Whether seeds decide all figures of a cell between these worlds, which have equally many of
     /// them.
-    pub fn is_decided(&self, place: &Place, worlds: &[&WorldName]) -> bool {
+    pub fn is_decided(&self, place: &MatrixCell, worlds: &[&WorldName]) -> bool {
         let decided =
             |one: &Difference| one.seeds[0] == one.seeds[1] && one.verdict() != Verdict::Undecided;
         let differences = self.among(place, worlds);
@@ -277,7 +282,7 @@ impl Matrix {
 
     /// About how many seeds would decide one more figure of a cell between these worlds: zero where
     /// one of them has none of the cell, none where no number would.
-    pub fn seeds_to_decide_one(&self, place: &Place, worlds: &[&WorldName]) -> Option<usize> {
+    pub fn seeds_to_decide_one(&self, place: &MatrixCell, worlds: &[&WorldName]) -> Option<usize> {
         let Some(differences) = self.among(place, worlds) else {
             return Some(0);
         };
@@ -291,7 +296,7 @@ impl Matrix {
 
     /// The differences of a cell between each two of these worlds; none where one of them has none
     /// of the cell.
-    fn among(&self, place: &Place, worlds: &[&WorldName]) -> Option<Vec<Difference>> {
+    fn among(&self, place: &MatrixCell, worlds: &[&WorldName]) -> Option<Vec<Difference>> {
         let found = worlds.iter().map(|world| self.get(place, world));
         let entries = found.collect::<Option<Vec<&Entry>>>()?;
         let pairs = (1..entries.len()).flat_map(|at| entries[..at].iter().map(move |a| (a, at)));
@@ -334,7 +339,7 @@ mod tests {
                 ci95: Some(INTERVAL),
             });
             Entry {
-                place: Place::of("steady", &[]),
+                place: MatrixCell::of("steady", &[]),
                 world: WorldName::new(world),
                 seeds: 2,
                 figures,

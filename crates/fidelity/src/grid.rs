@@ -1,6 +1,6 @@
 //! The grid: a scenario for each phase, built into the program from `scenarios/fidelity/`.
 
-use crate::matrix::Place;
+use crate::matrix::MatrixCell;
 use sojourn_scenario::{Options, Problems, Scenario};
 use sojourn_world::Cell;
 use std::path::Path;
@@ -54,7 +54,7 @@ pub struct Grid {
 
 impl Grid {
     /// The grid with so many seeds; `quick` takes one combination of eleven. With `names` only
-    /// cells whose name ([`Place`]) contains one of them.
+    /// cells whose name ([`MatrixCell`]) contains one of them.
     ///
     /// # Errors
     /// When a built-in scenario cannot be read: a fault of the program.
@@ -69,7 +69,7 @@ impl Grid {
             let scenario = Scenario::parse(name, text, Path::new(""), &options)?;
             let mut cells = Vec::new();
             for combination in scenario.cells.chunks(seeds as usize) {
-                let called = Place::of(name, &combination[0].params).name();
+                let called = MatrixCell::of(name, &combination[0].params).name();
                 let named = names.is_empty() || names.iter().any(|part| called.contains(part));
                 if named && (!quick || number % STRIDE == 0) {
                     cells.extend_from_slice(combination);
@@ -85,21 +85,21 @@ impl Grid {
 
     /// With so many of each cell's seeds only, the first ones.
     #[must_use]
-    pub fn with_seeds(mut self, seeds: impl Fn(&Place) -> u64) -> Self {
+    pub fn with_seeds(mut self, seeds: impl Fn(&MatrixCell) -> u64) -> Self {
         for phase in &mut self.phases {
             let name = phase.name;
-            let wanted = |cell: &Cell| cell.seed <= seeds(&Place::of(name, &cell.params));
+            let wanted = |cell: &Cell| cell.seed <= seeds(&MatrixCell::of(name, &cell.params));
             phase.cells.retain(wanted);
         }
         self
     }
 
     /// The places of all its cells, each once.
-    pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
+    pub fn places(&self) -> Vec<MatrixCell> {
+        let mut places: Vec<MatrixCell> = Vec::new();
         for phase in &self.phases {
             for cell in &phase.cells {
-                let place = Place::of(phase.name, &cell.params);
+                let place = MatrixCell::of(phase.name, &cell.params);
                 if places.last() != Some(&place) {
                     places.push(place);
                 }
@@ -118,7 +118,7 @@ mod tests {
     fn names_are_the_cells_own() {
         let grid = Grid::new(1, false, &[]).expect("the built-in scenarios are right");
         let places = grid.places();
-        let names: BTreeSet<String> = places.iter().map(Place::name).collect();
+        let names: BTreeSet<String> = places.iter().map(MatrixCell::name).collect();
         assert_eq!(names.len(), places.len());
         assert!(places.len() >= 500, "{} cells", places.len());
         let [steady] = &Grid::new(3, false, &["steady/10mbit/50ms/codel/cubic/4".into()])
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn a_quick_grid_has_every_queue_and_every_control() {
         let grid = Grid::new(1, true, &[]).expect("the built-in scenarios are right");
-        let values = |place: fn(&Place) -> &str, all: &Grid| -> BTreeSet<String> {
+        let values = |place: fn(&MatrixCell) -> &str, all: &Grid| -> BTreeSet<String> {
             all.places().iter().map(|p| place(p).to_owned()).collect()
         };
         let whole = Grid::new(1, false, &[]).expect("they are");
         for of in [
-            (|p| p.values[2].split(' ').next().unwrap_or_default()) as fn(&Place) -> &str,
+            (|p| p.values[2].split(' ').next().unwrap_or_default()) as fn(&MatrixCell) -> &str,
             |p| p.values[3].as_str(),
             |p| p.phase.as_str(),
         ] {

@@ -21,7 +21,7 @@ const OPTIONS: &str = "options";
 
 /// A cell of the grid, or of another scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct MatrixCell {
     /// Name of its phase, or of its scenario.
     pub phase: String,
     /// Rate, round-trip time, queue, congestion control, number of flows; empty where the phase
@@ -32,7 +32,7 @@ pub struct Place {
     pub params: Option<Vec<(String, String)>>,
 }
 
-impl Place {
+impl MatrixCell {
     /// The place of a cell with these parameters.
     pub fn of(phase: &str, params: &[(String, String)]) -> Self {
         let value = |(_, fields): (&str, &[&str])| {
@@ -107,7 +107,7 @@ impl Mean {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The cell.
-    pub place: Place,
+    pub place: MatrixCell,
     /// The world.
     pub world: WorldName,
     /// Over how many seeds, 1, 2 and so on.
@@ -196,7 +196,7 @@ impl Matrix {
         let mut entries = Vec::new();
         for runs in results.chunk_by(|a, b| a.params == b.params) {
             let entry = Entry {
-                place: Place::of(phase, &runs[0].params),
+                place: MatrixCell::of(phase, &runs[0].params),
                 world: runs[0].world.clone(),
                 seeds: 0,
                 figures: [None; FIGURES.len()],
@@ -210,9 +210,9 @@ impl Matrix {
     /// that all of its cells have alike are not named.
     pub fn of_scenario(squares: &'static [Square], name: &str, results: &[RunResult]) -> Self {
         let alike = |param: &&(String, String)| results.iter().all(|r| r.params.contains(param));
-        let place = |run: &RunResult| Place {
+        let place = |run: &RunResult| MatrixCell {
             params: Some((run.params.iter().filter(|p| !alike(p))).cloned().collect()),
-            ..Place::of(name, &[])
+            ..MatrixCell::of(name, &[])
         };
         let mut runs: Vec<&RunResult> = results.iter().collect();
         // Stable, so that seeds and parameters stay in their order.
@@ -264,7 +264,7 @@ impl Matrix {
 
     /// Only what it has of these cells, in their order and that of the worlds.
     #[must_use]
-    pub fn only(&self, places: &[Place]) -> Self {
+    pub fn only(&self, places: &[MatrixCell]) -> Self {
         let mut entries = Vec::new();
         for place in places {
             let of = self.entries.iter().filter(|entry| entry.place == *place);
@@ -279,14 +279,14 @@ impl Matrix {
     }
 
     /// What a world made of a cell.
-    pub fn get(&self, place: &Place, world: &WorldName) -> Option<&Entry> {
+    pub fn get(&self, place: &MatrixCell, world: &WorldName) -> Option<&Entry> {
         let mut entries = self.entries.iter();
         entries.find(|entry| entry.place == *place && entry.world == *world)
     }
 
     /// Its cells, each once.
-    pub fn places(&self) -> Vec<&Place> {
-        let mut places: Vec<&Place> = Vec::new();
+    pub fn places(&self) -> Vec<&MatrixCell> {
+        let mut places: Vec<&MatrixCell> = Vec::new();
         for entry in &self.entries {
             if !places.contains(&&entry.place) {
                 places.push(&entry.place);
@@ -355,7 +355,7 @@ impl Matrix {
                 *figure = number(at)?.map(|mean| Mean { mean, ci95 });
             }
             entries.push(Entry {
-                place: Place {
+                place: MatrixCell {
                     phase: record[0].to_owned(),
                     values: std::array::from_fn(|index| record[1 + index].to_owned()),
                     params: None,
@@ -409,7 +409,7 @@ mod tests {
         Matrix {
             squares: &KNOWN,
             entries: vec![Entry {
-                place: Place::of("steady", &params),
+                place: MatrixCell::of("steady", &params),
                 world: WorldName::new("sim"),
                 seeds: 2,
                 figures,

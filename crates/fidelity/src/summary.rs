@@ -2,7 +2,7 @@
 
 use crate::compare::{Cause, Difference, Pair, Verdict};
 use crate::figure::FIGURES;
-use crate::matrix::{Matrix, Place};
+use crate::matrix::{Matrix, MatrixCell};
 use sojourn_report::significant;
 
 /// What a matrix says of a pair of worlds.
@@ -13,7 +13,7 @@ pub struct Summary {
     /// How many cells both have.
     pub cells: usize,
     /// By phase, and last over all, if there are several.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PhaseSummary>,
     /// Every cell with means apart by more than the tolerance: those that differ, the worst first,
     /// and behind them those that are undecided.
     pub worst: Vec<Worst>,
@@ -26,7 +26,7 @@ pub struct Summary {
 
 /// A phase in a [`Summary`].
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct PhaseSummary {
     /// Its name, or `all`.
     pub phase: String,
     /// Of each of [`FIGURES`].
@@ -85,7 +85,7 @@ impl Tally {
 #[derive(Clone, Debug)]
 pub struct Worst {
     /// Which.
-    pub place: Place,
+    pub place: MatrixCell,
     /// All its differences, in the order of [`FIGURES`], and whose each is that the seeds show.
     pub differences: Vec<(Difference, Option<Cause>)>,
 }
@@ -105,7 +105,7 @@ impl Worst {
 
 impl Summary {
     /// Over all phases; none without a cell.
-    pub fn all_phases(&self) -> Option<&Row> {
+    pub fn all_phases(&self) -> Option<&PhaseSummary> {
         self.rows.last()
     }
 
@@ -159,7 +159,7 @@ impl Summary {
         let cells = pair.differences(matrix);
         let mut phases: Vec<&str> = cells.iter().map(|(place, _)| &*place.phase).collect();
         phases.dedup();
-        let mut rows: Vec<Row> = phases
+        let mut rows: Vec<PhaseSummary> = phases
             .iter()
             .map(|phase| {
                 row(
@@ -213,7 +213,10 @@ fn is_different(difference: &Difference) -> bool {
     difference.verdict() == Verdict::Different
 }
 
-fn row<'a>(phase: &str, cells: impl Iterator<Item = &'a (&'a Place, Vec<Difference>)>) -> Row {
+fn row<'a>(
+    phase: &str,
+    cells: impl Iterator<Item = &'a (&'a MatrixCell, Vec<Difference>)>,
+) -> PhaseSummary {
     let mut tallies = [Tally::default(); FIGURES.len()];
     let mut shares: [Vec<f64>; FIGURES.len()] = Default::default();
     for difference in cells.flat_map(|(_, differences)| differences) {
@@ -222,7 +225,7 @@ fn row<'a>(phase: &str, cells: impl Iterator<Item = &'a (&'a Place, Vec<Differen
         tallies[index].count(difference);
         shares[index].extend(difference.relative().map(f64::abs));
     }
-    Row {
+    PhaseSummary {
         phase: phase.to_owned(),
         tallies,
         median: shares.map(|mut shares| {

@@ -63,7 +63,7 @@ enum Why {
 }
 
 /// What a file turns out to be.
-enum Source {
+enum Contents {
     Flent(Data),
     /// A measurement, with the seconds since 1970 at which it began where these are known.
     Load(Measurement, Option<f64>),
@@ -99,8 +99,8 @@ fn is_capture(head: &[u8]) -> bool {
 /// When it cannot be read, or is none.
 pub fn read_flent(file: &Path) -> Result<Data, FileError> {
     let read = || match source(file, None)? {
-        Source::Flent(data) => Ok(data),
-        Source::Load(..) | Source::Probes(_) => Err(Why::Other("is not a Flent data file")),
+        Contents::Flent(data) => Ok(data),
+        Contents::Load(..) | Contents::Probes(_) => Err(Why::Other("is not a Flent data file")),
     };
     read().map_err(|why| of(file, why))
 }
@@ -129,9 +129,9 @@ impl Measurement {
         for file in files {
             let file = file.as_ref();
             match source(file, client).map_err(|why| of(file, why))? {
-                Source::Flent(data) => loads.push((Self::of_flent(&name(file), &data), None)),
-                Source::Load(load, began) => loads.push((load, began)),
-                Source::Probes(found) => probes.push((file, found)),
+                Contents::Flent(data) => loads.push((Self::of_flent(&name(file), &data), None)),
+                Contents::Load(load, began) => loads.push((load, began)),
+                Contents::Probes(found) => probes.push((file, found)),
             }
         }
         for (file, probes) in probes {
@@ -148,7 +148,7 @@ impl Measurement {
 }
 
 /// Reads a file, whatever it is.
-fn source(file: &Path, client: Option<IpAddr>) -> Result<Source, Why> {
+fn source(file: &Path, client: Option<IpAddr>) -> Result<Contents, Why> {
     if file.is_dir() {
         let why = "it is a folder, where a file is wanted";
         return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, why).into());
@@ -160,7 +160,7 @@ fn source(file: &Path, client: Option<IpAddr>) -> Result<Source, Why> {
     if is_capture(&head) {
         let whole = head.as_slice().chain(BufReader::new(opened));
         let load = Measurement::of_capture(&name(file), whole, client)?;
-        return Ok(Source::Load(load, None));
+        return Ok(Contents::Load(load, None));
     }
     if head.starts_with(&CRUSADER) {
         return Err(Why::Other("is a result of Crusader's, which is not read"));
@@ -199,7 +199,7 @@ struct Keys {
     ping: Option<IgnoredAny>,
 }
 
-fn json(name: &str, text: &[u8]) -> Result<Source, Why> {
+fn json(name: &str, text: &[u8]) -> Result<Contents, Why> {
     // A stream of objects has the first one's keys.
     let first = serde_json::Deserializer::from_slice(text)
         .into_iter()
@@ -211,11 +211,11 @@ fn json(name: &str, text: &[u8]) -> Result<Source, Why> {
     };
     if keys.intervals.is_some() {
         let (load, began) = iperf::read(name, text)?;
-        return Ok(Source::Load(load, began));
+        return Ok(Contents::Load(load, began));
     }
     if keys.round_trips.is_some() {
         let probes = irtt::read(name, text).map_err(Why::Irtt)?;
-        return Ok(Source::Probes(probes));
+        return Ok(Contents::Probes(probes));
     }
     if keys.x_values.is_none() {
         let other = if keys.event.is_some() {
@@ -225,11 +225,11 @@ fn json(name: &str, text: &[u8]) -> Result<Source, Why> {
         } else if keys.download.is_some() && keys.ping.is_some() {
             "is a summary of a speed test, without a series over time"
         } else {
-            return Ok(Source::Flent(Data::parse(text)?));
+            return Ok(Contents::Flent(Data::parse(text)?));
         };
         return Err(Why::Other(other));
     }
-    Ok(Source::Flent(Data::parse(text)?))
+    Ok(Contents::Flent(Data::parse(text)?))
 }
 
 /// What a file is that is neither a capture nor JSON.

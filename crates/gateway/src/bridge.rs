@@ -13,7 +13,8 @@ use serde_json::{Map, Value};
 use sojourn_bridge::{Bridge, BridgeError};
 use sojourn_bridge::{STATE, Signal, Signals};
 use sojourn_service::{
-    BridgeFile, Control, Ending, Fleet, Log, Metrics, News, Notify, Pair, Recorded, describe, show,
+    BridgeFile, ControlSocket, Ending, Fleet, Log, Metrics, News, Notify, Pair, Recorded, describe,
+    show,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -180,7 +181,7 @@ fn start(
         .around
         .control
         .as_deref()
-        .map(|path| Control::listen(path, file.around.control_group))
+        .map(|path| ControlSocket::listen(path, file.around.control_group))
         .transpose()?;
     let metrics = file.around.metrics.map(Metrics::listen).transpose()?;
     let pairs = file.pairs.into_iter().map(Pair::from).collect();
@@ -212,7 +213,7 @@ fn start(
 struct Started {
     fleet: Arc<Fleet>,
     news: Receiver<News>,
-    control: Option<Control>,
+    control: Option<ControlSocket>,
     metrics: Option<Metrics>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Line {
 }
 
 /// A figure's name with its unit, as measured and as simulated.
-type Row = (&'static str, Option<f64>, Option<f64>);
+type Compared = (&'static str, Option<f64>, Option<f64>);
 
 #[pymethods]
 impl Line {
@@ -57,7 +57,7 @@ impl Line {
 
     /// Of each measurement its name, and its figures beside those of the line.
     #[getter]
-    fn figures(&self) -> Vec<(String, Vec<Row>)> {
+    fn figures(&self) -> Vec<(String, Vec<Compared>)> {
         let pairs = self.fit.measured.iter().zip(&self.fit.simulated);
         let rows = pairs.map(|(measured, simulated)| rows(measured, simulated));
         self.names.iter().cloned().zip(rows).collect()
@@ -80,7 +80,7 @@ impl Line {
     }
 }
 
-fn rows(measured: &Figures, simulated: &Figures) -> Vec<Row> {
+fn rows(measured: &Figures, simulated: &Figures) -> Vec<Compared> {
     let row = |name, of: &dyn Fn(&Figures) -> Option<f64>| (name, of(measured), of(simulated));
     vec![
         row("idle_rtt_ms", &|figures| Some(figures.idle_ms)),

@@ -81,13 +81,13 @@ pub(crate) fn studies(py: Python<'_>) -> PyResult<Vec<(String, String)>> {
 }
 
 /// Where a study's runs are kept.
-enum Place {
+enum RunFolder {
     Out(PathBuf),
     /// A folder that goes with the results.
     Passing(TempDir),
 }
 
-impl Place {
+impl RunFolder {
     fn of(py: Python<'_>, out: Option<PathBuf>) -> PyResult<Self> {
         let failed = |error| error::run(py, &format!("cannot make a folder for runs: {error}"));
         match out {
@@ -144,7 +144,7 @@ pub(crate) fn reproduce(
     if let Some(dir) = &out {
         check_out(dir, &owner, overwrite).map_err(|error| error::batch(py, &error))?;
     }
-    let place = Place::of(py, out)?;
+    let place = RunFolder::of(py, out)?;
     let world: &(dyn World + Sync) = match &prototypes {
         Some(prototypes) => prototypes,
         None => &Sim,
@@ -168,12 +168,12 @@ pub(crate) fn reproduce(
         ..
     } = found;
     let dir = match place {
-        Place::Passing(dir) => {
+        RunFolder::Passing(dir) => {
             let results = Results::kept(info, (results, rest), failures, Some(dir));
             let results = Py::new(py, results)?;
             return Ok(Reproduced { pages, results });
         }
-        Place::Out(dir) => dir,
+        RunFolder::Out(dir) => dir,
     };
     let runs = sojourn_report::Runs::new(&results, &rest);
     // What is kept goes; the results have it.
@@ -208,7 +208,7 @@ fn run<'a>(
     py: Python<'_>,
     (study, choice): (&'a Study, &Choice),
     world: &(dyn World + Sync),
-    place: &Place,
+    place: &RunFolder,
     resume: bool,
     (given, progress): (Option<NonZeroUsize>, Option<Py<PyAny>>),
 ) -> PyResult<Found<'a>> {

@@ -60,7 +60,7 @@ use crate::spec::{Aimed, AqmParams, Spec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use fat::Fattest;
-use lists::{Ends, NONE, Place, Slab};
+use lists::{Ends, NONE, Position, Slab};
 use round::{Round, Turn};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -357,12 +357,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Takes the packet at the head of a flow, and all accounts of it but the last.
     #[inline]
     fn pop(&mut self, id: u32) -> Option<(Time, P, u32)> {
-        self.take_at(id, Place::Head)
+        self.take_at(id, Position::Head)
     }
 
     /// The same with the packet at a place of the flow.
     #[inline]
-    fn take_at(&mut self, id: u32, place: Place) -> Option<(Time, P, u32)> {
+    fn take_at(&mut self, id: u32, place: Position) -> Option<(Time, P, u32)> {
         let flow = &mut self.flows[id as usize];
         let (arrived, packet) = self.slab.take(&mut flow.packets, place)?;
         let len = packet.len();

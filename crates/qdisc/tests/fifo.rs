@@ -8,13 +8,13 @@ use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Variant {
     Packets,
     Bytes,
     HeadDrop,
 }
 
-impl Kind {
+impl Variant {
     fn spec(self, limit: u32) -> Spec {
         match self {
             Self::Packets => Spec::pfifo(limit),
@@ -74,7 +74,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #[test]
     fn a_fifo_is_its_model(
-        kind in prop_oneof![Just(Kind::Packets), Just(Kind::Bytes), Just(Kind::HeadDrop)],
+        kind in prop_oneof![Just(Variant::Packets), Just(Variant::Bytes), Just(Variant::HeadDrop)],
         mut limit in prop_oneof![0_u32..20, 0_u32..20_000],
         steps in steps(),
     ) {
@@ -128,12 +128,12 @@ proptest! {
 #[test]
 fn what_passes_counts_as_what_is_taken_and_given_at_once() {
     for (kind, limit, len, passes) in [
-        (Kind::Packets, 1, 1500, true),
-        (Kind::Packets, 0, 1500, false),
-        (Kind::Bytes, 1500, 1500, true),
-        (Kind::Bytes, 1499, 1500, false),
-        (Kind::HeadDrop, 1, 1500, true),
-        (Kind::HeadDrop, 0, 1500, false),
+        (Variant::Packets, 1, 1500, true),
+        (Variant::Packets, 0, 1500, false),
+        (Variant::Bytes, 1500, 1500, true),
+        (Variant::Bytes, 1499, 1500, false),
+        (Variant::HeadDrop, 1, 1500, true),
+        (Variant::HeadDrop, 0, 1500, false),
     ] {
         let mut short = kind.fifo(limit);
         assert_eq!(short.pass(len), passes, "{kind:?} {limit}");

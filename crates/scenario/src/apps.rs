@@ -18,7 +18,7 @@ use sojourn_units::{Span, show_span};
 use std::borrow::Cow;
 
 /// The table that is looked at, with what its meaning needs of the file around it.
-pub(crate) struct Place<'a> {
+pub(crate) struct AppContext<'a> {
     /// Takes problems, each with the path of its field.
     pub(crate) complain: &'a mut dyn FnMut(&str, String),
     pub(crate) videos: &'a mut Videos,
@@ -26,7 +26,7 @@ pub(crate) struct Place<'a> {
     pub(crate) path: &'a str,
 }
 
-impl Place<'_> {
+impl AppContext<'_> {
     /// A problem with `key`, or with the table itself where that is empty.
     fn complain<T>(&mut self, key: &str, message: impl Into<String>) -> Option<T> {
         let path = match key {
@@ -96,7 +96,7 @@ macro_rules! apps {
             }
 
             /// The model that it means; complains where there can be none.
-            pub(crate) fn model(&self, mut place: Place<'_>) -> Option<Spec> {
+            pub(crate) fn model(&self, mut place: AppContext<'_>) -> Option<Spec> {
                 match self {
                     $(Self::$Model(table) => table.model(&mut place).map(Spec::from),)+
                 }
@@ -158,7 +158,7 @@ macro_rules! app {
 
         impl $Table {
             #[allow(clippy::unnecessary_wraps, reason = "without keys none is wrong")]
-            fn model(&self, $place: &mut Place<'_>) -> Option<$Model> {
+            fn model(&self, $place: &mut AppContext<'_>) -> Option<$Model> {
                 let $table = self;
                 $model
             }

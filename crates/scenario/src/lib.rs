@@ -37,7 +37,7 @@ pub use runner::{Outcome, Watch, each, run, split};
 pub use scenario::{Options, Scenario};
 use sojourn_text::quantity;
 pub use sojourn_text::{
-    BadTrace, Place, Problem, Problems, TraceError, Unreadable, Warnings, load_trace, named_text,
-    problem, read, read_text, tree,
+    BadTrace, Location, Problem, Problems, TraceError, Unreadable, Warnings, load_trace,
+    named_text, problem, read, read_text, tree,
 };
 pub use space::{Dimension, Gene, Space, Values};

@@ -38,7 +38,7 @@ pub const CONTROL: &str = "/run/sojourn/control";
 
 /// A socket at which nobody answers yet. The file is removed with it.
 #[derive(Debug)]
-pub struct Control {
+pub struct ControlSocket {
     listener: UnixListener,
     file: SocketFile,
 }
@@ -78,7 +78,7 @@ enum Taken {
     Foreign(u32),
 }
 
-impl Control {
+impl ControlSocket {
     /// A socket at `path` that its owner may open, and `group` if one is given. A dead socket of
     /// our own user's is replaced; anything else that stands there stays. The folder of
     /// [`CONTROL`] is made if it is missing.

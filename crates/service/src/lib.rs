@@ -3,9 +3,9 @@
 //!
 //! [`BridgeFile`] is its file, with the [`Subscribers`] behind its interfaces. [`Fleet`] runs a
 //! bridge for each pair, on a thread of its own, and has running ones follow their file;
-//! [`Control`] takes requests at a Unix socket, among them captures, and [`Metrics`] shows over
-//! HTTP what is counted. Nothing here is on the path of frames: what a bridge is to do it is told
-//! through its [`Remote`](sojourn_bridge::Remote).
+//! [`ControlSocket`] takes requests at a Unix socket, among them captures, and [`Metrics`] shows
+//! over HTTP what is counted. Nothing here is on the path of frames: what a bridge is to do it is
+//! told through its [`Remote`](sojourn_bridge::Remote).
 //!
 //! Not here: arguments and output (see `gateway`).
 #![forbid(unsafe_code)]
@@ -38,7 +38,7 @@ mod top;
 mod verify;
 
 pub use capture::{CapturePlace, Recorded};
-pub use control::{CONTROL, Control, ControlError, ControlThread};
+pub use control::{CONTROL, ControlError, ControlSocket, ControlThread};
 pub use file::{Around, BridgeFile, BridgePair, PcapFile};
 pub use fleet::{AskError, Ending, Failure, Fleet, News, show};
 pub use flows::Order;

@@ -15,7 +15,7 @@ pub(crate) struct AccessLinks {
     pace: TxPace,
     /// By direction.
     lanes: Vec<Lane>,
-    pool: Vec<Place>,
+    pool: Vec<UplinkPacket>,
     /// The first free place.
     free: u32,
 }
@@ -39,7 +39,7 @@ const DOWN: usize = 1;
 
 /// A packet on an uplink.
 #[derive(Clone)]
-struct Place {
+struct UplinkPacket {
     arrival: Time,
     next: u32,
     packet: Packet,
@@ -78,7 +78,8 @@ impl AccessLinks {
 
     /// The packets on uplinks.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let next = |place: &Place| (place.next != NONE).then(|| &self.pool[place.next as usize]);
+        let next =
+            |place: &UplinkPacket| (place.next != NONE).then(|| &self.pool[place.next as usize]);
         let firsts = self.lanes.iter().filter(|lane| lane.first != NONE);
         firsts.flat_map(move |lane| {
             std::iter::successors(Some(&self.pool[lane.first as usize]), move |place| {
@@ -94,7 +95,7 @@ impl AccessLinks {
     pub(crate) fn send_up(&mut self, packet: &Packet, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[packet.way.index()];
         let arrival = lane.send(UP, &self.pace, now, packet.len);
-        let place = Place {
+        let place = UplinkPacket {
             arrival,
             next: NONE,
             packet: *packet,

@@ -43,9 +43,9 @@ pub(crate) const MAX_OWNERS: usize = 1 << INDEX_BITS;
 
 /// An [`Owner`] as it stands in the calendar: its kind above its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Source(u32);
+pub(crate) struct OwnerKey(u32);
 
-impl Source {
+impl OwnerKey {
     const BITS: u32 = INDEX_BITS + 3;
     /// The kinds that have timers, most of which are moved before they are due.
     const FAR: u8 = 1 << 3 | 1 << 4 | 1 << 5;
@@ -145,36 +145,36 @@ impl Default for Calendar {
 
 impl Calendar {
     #[inline]
-    fn key(&mut self, time: Time, source: Source) -> Key {
+    fn key(&mut self, time: Time, source: OwnerKey) -> Key {
         self.scheduled += 1;
         debug_assert!(
-            self.scheduled < 1 << (64 - Source::BITS),
+            self.scheduled < 1 << (64 - OwnerKey::BITS),
             "10^11 events are out of reach"
         );
-        let low = (self.scheduled << Source::BITS) | u64::from(source.0);
+        let low = (self.scheduled << OwnerKey::BITS) | u64::from(source.0);
         let time = time.as_nanos() << 1;
         // While a wire's event is being handled, what is scheduled for that time comes after it.
-        let last = source.kind() == Source::WIRE || high(self.top) == time | 1;
+        let last = source.kind() == OwnerKey::WIRE || high(self.top) == time | 1;
         (u128::from(time | u64::from(last)) << 64) | u128::from(low)
     }
 
     /// The earliest event; while one is being handled, that one.
     #[inline]
-    pub(crate) fn first(&self) -> Option<(Time, Source)> {
+    pub(crate) fn first(&self) -> Option<(Time, OwnerKey)> {
         (self.top != Key::MAX).then(|| self.next())
     }
 
     /// The same, where none is an event after all times.
     #[inline]
-    pub(crate) fn next(&self) -> (Time, Source) {
+    pub(crate) fn next(&self) -> (Time, OwnerKey) {
         let key = self.top;
-        let source = Source(key as u32 & ((1 << Source::BITS) - 1));
+        let source = OwnerKey(key as u32 & ((1 << OwnerKey::BITS) - 1));
         (Time::from_nanos((key >> 65) as u64), source)
     }
 
     /// Adds an event. Everything that is added while another one is being handled sorts after that.
     #[inline]
-    pub(crate) fn push(&mut self, time: Time, source: Source) {
+    pub(crate) fn push(&mut self, time: Time, source: OwnerKey) {
         let key = self.key(time, source);
         self.insert(key, source);
         // Not so while an event is being handled, and else among the first things of a run.
@@ -184,8 +184,8 @@ impl Calendar {
     }
 
     #[inline]
-    fn insert(&mut self, key: Key, source: Source) {
-        if Source::FAR >> source.kind() & 1 != 0 {
+    fn insert(&mut self, key: Key, source: OwnerKey) {
+        if OwnerKey::FAR >> source.kind() & 1 != 0 {
             self.far.put(key);
             self.far_top = self.far_top.min(key);
         } else if self.is_soon(key) {
@@ -256,7 +256,7 @@ impl Calendar {
     /// The first event, of `source`, has been handled, and is due again at this time.
     #[expect(clippy::inline_always, reason = "once for each kind of source")]
     #[inline(always)]
-    pub(crate) fn end(&mut self, again: Option<Time>, source: Source) {
+    pub(crate) fn end(&mut self, again: Option<Time>, source: OwnerKey) {
         if let Some(time) = again {
             let key = self.key(time, source);
             self.insert(key, source);
@@ -370,9 +370,9 @@ mod tests {
         #[test]
         fn agrees_with_a_sorted_list(steps in prop::collection::vec((0..5_u8, 0..50_u64), 1..400)) {
             let mut calendar = Calendar::default();
-            let mut model: Vec<(u64, bool, u64, Source)> = Vec::new();
+            let mut model: Vec<(u64, bool, u64, OwnerKey)> = Vec::new();
             for (order, (kind, at)) in steps.into_iter().enumerate() {
-                let source = Source::new(order as u32 % 8, order);
+                let source = OwnerKey::new(order as u32 % 8, order);
                 let order = order as u64;
                 let first = model.iter().min().copied();
                 let last = |time| {
@@ -402,7 +402,7 @@ mod tests {
                         model.retain(|e| *e != gone);
                         calendar.begin();
                         for more in 0..at % 4 {
-                            let source = Source::new(more as u32 + 1, 0);
+                            let source = OwnerKey::new(more as u32 + 1, 0);
                             let time = gone.0 + at * more;
                             calendar.push(Time::from_nanos(time), source);
                             let last = gone.1 && time == gone.0;

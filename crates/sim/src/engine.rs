@@ -5,7 +5,7 @@ mod fork;
 mod held;
 mod results;
 
-use crate::calendar::{Owner, Source};
+use crate::calendar::{Owner, OwnerKey};
 use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
@@ -15,7 +15,7 @@ use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
 use sojourn_tcp::{Codepoint, State};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Control, FlowRecorder, Progress, WorldName};
+use sojourn_world::{CongestionState, FlowRecorder, Progress, WorldName};
 use std::ops::ControlFlow;
 
 /// What the simulated world is called in results.
@@ -205,10 +205,10 @@ impl Engine {
             self.net
                 .passage
                 .calendar
-                .push(at, Source::of(Owner::Changes));
+                .push(at, OwnerKey::of(Owner::Changes));
         }
         if self.net.passage.autorates.is_some() {
-            let source = Source::of(Owner::Autorate);
+            let source = OwnerKey::of(Owner::Autorate);
             self.net.passage.calendar.push(Time::ZERO, source);
         }
         // In the order of the cell: what starts at the same time is taken in the order of
@@ -220,7 +220,7 @@ impl Engine {
 
     /// The next event; none when the run is over.
     #[inline]
-    pub(crate) fn due(&self) -> Option<(Time, Source)> {
+    pub(crate) fn due(&self) -> Option<(Time, OwnerKey)> {
         let next = self.net.passage.calendar.first();
         next.filter(|(now, _)| *now <= self.end + self.drain)
     }
@@ -228,7 +228,7 @@ impl Engine {
     /// Lets the next event happen, which is this one.
     #[expect(clippy::inline_always, reason = "it is what the loop does")]
     #[inline(always)]
-    pub(crate) fn step(&mut self, now: Time, source: Source) {
+    pub(crate) fn step(&mut self, now: Time, source: OwnerKey) {
         if now >= self.look_at {
             self.look(now);
         }
@@ -267,7 +267,7 @@ impl Engine {
     #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
     fn end_event(&mut self, again: Option<Time>, owner: Owner) {
-        self.net.passage.calendar.end(again, Source::of(owner));
+        self.net.passage.calendar.end(again, OwnerKey::of(owner));
     }
 
     /// What happens seldom.
@@ -327,7 +327,7 @@ impl Engine {
                 // Of an established connection only: before, there is no window, and after a
                 // close nothing that it would hold back.
                 let info = connection.info();
-                let control = Control {
+                let control = CongestionState {
                     window: info.window_segments,
                     threshold: info.ssthresh_segments,
                     pacing_rate: info.pacing_rate,
@@ -357,7 +357,7 @@ impl Engine {
 
     /// Folds an event into the digest (FNV-1a over words, with a rotation).
     #[inline]
-    fn fold(&mut self, now: Time, source: Source) {
+    fn fold(&mut self, now: Time, source: OwnerKey) {
         let number = self.numbers[source.kind()] + source.index() as u64;
         // The time's low bits change most; moved up, they do not meet those of the number.
         self.fold_word(now.as_nanos().rotate_left(20) ^ number);
@@ -591,7 +591,7 @@ impl Engine {
         let deadline = endpoint.deadline();
         if deadline < endpoint.armed {
             endpoint.armed = deadline;
-            let source = Source::of(Owner::Endpoint(index));
+            let source = OwnerKey::of(Owner::Endpoint(index));
             self.net.passage.calendar.push(deadline, source);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::access::AccessLinks;
 use crate::arrivals::Arrival;
-use crate::calendar::{Owner, Source};
+use crate::calendar::{Owner, OwnerKey};
 use crate::change::Changes;
 use crate::forwarding::Forwarding;
 use crate::interface::Interface;
@@ -83,7 +83,7 @@ impl Net {
             if let Some(arrival) = access.send_up(packet, now) {
                 passage
                     .calendar
-                    .push(arrival, Source::of(Owner::Uplink(way)));
+                    .push(arrival, OwnerKey::of(Owner::Uplink(way)));
             }
         } else {
             let first = passage.forwarding.first(packet);
@@ -202,7 +202,7 @@ impl Net {
             && due < mesh.armed
         {
             mesh.armed = due;
-            let source = Source::of(Owner::Routing);
+            let source = OwnerKey::of(Owner::Routing);
             self.passage.calendar.push(due, source);
         }
     }

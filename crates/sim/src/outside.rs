@@ -50,7 +50,7 @@ pub struct Arrival {
 
 /// A place for a payload.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct PayloadSlot {
     payload: Option<Arc<Vec<u8>>>,
     /// Packets under way that carry it.
     copies: u32,
@@ -69,7 +69,7 @@ struct Waiting {
 /// All ends of a run that are outside.
 #[derive(Clone, Debug)]
 pub(crate) struct Outside {
-    places: Vec<Place>,
+    places: Vec<PayloadSlot>,
     free: Vec<u32>,
     /// By way of what an end sends: what has come to it; none of ends that are inside.
     inboxes: Vec<Option<VecDeque<Waiting>>>,
@@ -111,7 +111,7 @@ impl Outside {
 
     /// Keeps a payload. The token stands in its packet.
     pub(crate) fn keep(&mut self, payload: Vec<u8>) -> Token {
-        let place = Place {
+        let place = PayloadSlot {
             payload: Some(Arc::new(payload)),
             copies: 1,
         };

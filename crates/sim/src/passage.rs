@@ -3,7 +3,7 @@
 use crate::access::AccessLinks;
 use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
-use crate::calendar::{Calendar, Owner, Source};
+use crate::calendar::{Calendar, Owner, OwnerKey};
 use crate::forwarding::{Forwarding, Leg, Next};
 use crate::interface::Interface;
 use crate::mesh::Mail;
@@ -110,7 +110,7 @@ impl Passage {
         pipe.push(arrival, packet);
         if arrival < pipe.armed {
             pipe.armed = arrival;
-            let source = Source::of(Owner::Pipe(leg.pipe as usize));
+            let source = OwnerKey::of(Owner::Pipe(leg.pipe as usize));
             self.calendar.push(arrival, source);
         }
     }

@@ -5,7 +5,7 @@
 //! packet then is forwarding's business ([`crate::mesh`]).
 
 use crate::arrivals::Arrival;
-use crate::calendar::{Owner, Source};
+use crate::calendar::{Owner, OwnerKey};
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use crate::tap::Seen;
@@ -70,7 +70,7 @@ impl Radio {
         above.fill(station, now);
         if let Some(due) = air.due_before(armed) {
             self.armed = due;
-            let source = Source::of(Owner::Medium(self.medium as usize));
+            let source = OwnerKey::of(Owner::Medium(self.medium as usize));
             passage.calendar.push(due, source);
         }
     }

@@ -3,7 +3,7 @@
 //! A wire knows when a transmission ends as soon as it begins. So a packet goes into its pipe right
 //! then, and only the beginning of the next one needs an event, if a packet waits for it.
 
-use crate::calendar::{Owner, Source};
+use crate::calendar::{Owner, OwnerKey};
 use crate::forwarding::Leg;
 use crate::packet::Packet;
 use crate::passage::Passage;
@@ -72,7 +72,7 @@ impl Wire {
             && time < self.armed
         {
             self.armed = time;
-            let source = Source::of(Owner::Wire(self.ends.medium as usize));
+            let source = OwnerKey::of(Owner::Wire(self.ends.medium as usize));
             passage.calendar.push(time, source);
         }
     }

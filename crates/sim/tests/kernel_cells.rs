@@ -31,7 +31,7 @@ const COLUMNS: [&str; 7] = [
 ];
 
 /// A row of the table: what runs, the kernel's seven figures, and why ours differ.
-struct Row {
+struct KernelCell {
     text: String,
     phase: String,
     algorithm: Algorithm,
@@ -44,14 +44,14 @@ struct Row {
     why: String,
 }
 
-fn parse(line: &str) -> Row {
+fn parse(line: &str) -> KernelCell {
     let fields: Vec<&str> = line.splitn(15, ',').collect();
     let [phase, cc, rate, rtt, qdisc, flows, ecn, figures @ .., why] = &fields[..] else {
         panic!("fifteen fields: {line}");
     };
     let number = |text: &str| -> u64 { text.parse().expect(line) };
     let figures: Vec<f64> = figures.iter().map(|f| f.parse().expect(line)).collect();
-    Row {
+    KernelCell {
         text: fields[..7].join(","),
         phase: (*phase).into(),
         algorithm: *(Algorithm::ALL.iter())
@@ -67,7 +67,7 @@ fn parse(line: &str) -> Row {
     }
 }
 
-impl Row {
+impl KernelCell {
     fn spec(&self) -> Spec {
         let text = if self.qdisc.starts_with("cake") {
             self.qdisc.clone()
@@ -160,7 +160,7 @@ fn cells_agree_with_the_kernel() {
     let path = root().join("scenarios/grid/kernel.csv");
     let text = fs::read_to_string(path).expect("it stands in the repository");
     let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
-    let rows: Vec<Row> = rows.map(parse).collect();
+    let rows: Vec<KernelCell> = rows.map(parse).collect();
     let mut agreeing = [0; 7];
     let mut wrong = Vec::new();
     for row in &rows {

@@ -51,14 +51,14 @@ enum Form {
     Named(&'static Form),
     Table(&'static Table),
     /// A table whose `kind` says which keys it has.
-    Kinds(&'static [Kind]),
+    Kinds(&'static [Variant]),
     Either(&'static [Form]),
     /// A table of fields with their values, nested or not.
     Fields,
 }
 
 /// Tables with one word at `kind`.
-pub(crate) struct Kind {
+pub(crate) struct Variant {
     /// None: without `kind`.
     word: Option<&'static str>,
     about: &'static str,
@@ -88,7 +88,7 @@ impl Table {
     }
 }
 
-impl Kind {
+impl Variant {
     /// The kind that a word names; none: the one without.
     pub(crate) fn of(kinds: &'static [Self], word: Option<&str>) -> Option<&'static Self> {
         kinds.iter().find(|kind| kind.word == word)
@@ -348,18 +348,18 @@ const ALONG: &[Key] = &[
 ];
 const QUANTITIES: Form = Form::Either(&[Form::Text, Form::Named(&Form::Text)]);
 
-pub(crate) const CHARTS: &[Kind] = &[
-    Kind {
+pub(crate) const CHARTS: &[Variant] = &[
+    Variant {
         word: Some("lines"),
         about: "Medians over seeds, joined, with a bar from the lowest to the highest seed.",
         keys: &[CHART, ALONG, LINES, LOG],
     },
-    Kind {
+    Variant {
         word: Some("bars"),
         about: "The same as bars, side by side for each value of `x`.",
         keys: &[CHART, ALONG, LINES, LOG],
     },
-    Kind {
+    Variant {
         word: Some("box"),
         about: "Quantiles 5, 25, 50, 75 and 95 %, each the median over seeds.",
         keys: &[
@@ -377,7 +377,7 @@ pub(crate) const CHARTS: &[Kind] = &[
             ],
         ],
     },
-    Kind {
+    Variant {
         word: Some("scatter"),
         about: "A point for each combination of `points`, with the range of the seeds both ways.",
         keys: &[
@@ -391,7 +391,7 @@ pub(crate) const CHARTS: &[Kind] = &[
             ],
         ],
     },
-    Kind {
+    Variant {
         word: Some("map"),
         about: "A field for each combination, shaded and with its value.",
         keys: &[
@@ -403,7 +403,7 @@ pub(crate) const CHARTS: &[Kind] = &[
             ],
         ],
     },
-    Kind {
+    Variant {
         word: Some("time"),
         about: "A series of the first seed.",
         keys: &[
@@ -436,7 +436,7 @@ pub(crate) const CHARTS: &[Kind] = &[
             ],
         ],
     },
-    Kind {
+    Variant {
         word: Some("distribution"),
         about: "The cumulative distribution of the first seed.",
         keys: &[
@@ -458,8 +458,8 @@ const TABLE: &[Key] = &[
     must("setting", Form::Text, "Name of the setting that it shows."),
 ];
 
-pub(crate) const TABLES: &[Kind] = &[
-    Kind {
+pub(crate) const TABLES: &[Variant] = &[
+    Variant {
         word: None,
         about: "A quantity over two axes.",
         keys: &[
@@ -471,7 +471,7 @@ pub(crate) const TABLES: &[Kind] = &[
             ],
         ],
     },
-    Kind {
+    Variant {
         word: Some("difference"),
         about: "Values measured elsewhere, ours, and how far ours are from them.",
         keys: &[
@@ -493,7 +493,7 @@ pub(crate) const TABLES: &[Kind] = &[
             ],
         ],
     },
-    Kind {
+    Variant {
         word: Some("numbered"),
         about: "A quantity of numbered things: a row for each number, which stands for `{}`.",
         keys: &[

@@ -47,7 +47,7 @@ pub(crate) struct Control {
     said: Said,
     /// One from outside may change its mind at any time, and is asked each time.
     is_asked: bool,
-    kind: Kind,
+    kind: Dispatch,
 }
 
 /// What a control says until something happens.
@@ -75,7 +75,7 @@ macro_rules! said {
 
 /// The controls by name, dispatched without an indirect call, and those from outside with one.
 #[derive(Clone, Debug)]
-enum Kind {
+enum Dispatch {
     Reno(Reno),
     Cubic(Cubic),
     Vegas(Vegas),
@@ -101,7 +101,7 @@ impl Clone for Own {
     }
 }
 
-impl Kind {
+impl Dispatch {
     fn new(config: &Config) -> Self {
         match config.algorithm {
             Algorithm::Reno | Algorithm::Linux(_) => Self::Reno(Reno::new(config)),
@@ -120,16 +120,16 @@ impl Kind {
 macro_rules! each {
     ($kind:expr, $control:ident => $call:expr) => {
         match $kind {
-            Kind::Reno($control) => $call,
-            Kind::Cubic($control) => $call,
-            Kind::Vegas($control) => $call,
-            Kind::Westwood($control) => $call,
-            Kind::Compound($control) => $call,
-            Kind::Dctcp($control) => $call,
-            Kind::Prague($control) => $call,
-            Kind::Bbr($control) => $call,
-            Kind::Bbr3($control) => $call,
-            Kind::Own(Own($control)) => $call,
+            Dispatch::Reno($control) => $call,
+            Dispatch::Cubic($control) => $call,
+            Dispatch::Vegas($control) => $call,
+            Dispatch::Westwood($control) => $call,
+            Dispatch::Compound($control) => $call,
+            Dispatch::Dctcp($control) => $call,
+            Dispatch::Prague($control) => $call,
+            Dispatch::Bbr($control) => $call,
+            Dispatch::Bbr3($control) => $call,
+            Dispatch::Own(Own($control)) => $call,
         }
     };
 }
@@ -146,18 +146,18 @@ macro_rules! tell {
 
 impl Control {
     pub(crate) fn new(config: &Config) -> Self {
-        Self::of(Kind::new(config))
+        Self::of(Dispatch::new(config))
     }
 
     /// One from outside.
     pub(crate) fn own(control: Box<dyn CongestionControl + Send>) -> Self {
-        Self::of(Kind::Own(Own(control)))
+        Self::of(Dispatch::Own(Own(control)))
     }
 
-    fn of(kind: Kind) -> Self {
+    fn of(kind: Dispatch) -> Self {
         Self {
             said: each!(&kind, control => said!(control)),
-            is_asked: matches!(kind, Kind::Own(_)),
+            is_asked: matches!(kind, Dispatch::Own(_)),
             kind,
         }
     }
@@ -165,7 +165,7 @@ impl Control {
     /// The one from outside.
     pub(crate) fn own_mut(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
         match &mut self.kind {
-            Kind::Own(Own(control)) => Some(&mut **control),
+            Dispatch::Own(Own(control)) => Some(&mut **control),
             _ => None,
         }
     }
@@ -173,7 +173,7 @@ impl Control {
     /// Whether it can be cloned.
     pub(crate) fn can_fork(&self) -> bool {
         match &self.kind {
-            Kind::Own(Own(control)) => control.fork().is_some(),
+            Dispatch::Own(Own(control)) => control.fork().is_some(),
             _ => true,
         }
     }
@@ -230,8 +230,8 @@ impl Control {
     /// The peer does not count marks. A control that cannot do without becomes Reno: a sender of
     /// L4S must have accurate feedback (RFC 9331 section 4.2).
     pub(crate) fn do_without_counts(&mut self, config: &Config) {
-        if matches!(self.kind, Kind::Prague(_)) {
-            *self = Self::of(Kind::Reno(Reno::new(config)));
+        if matches!(self.kind, Dispatch::Prague(_)) {
+            *self = Self::of(Dispatch::Reno(Reno::new(config)));
         }
     }
 
@@ -250,7 +250,7 @@ impl Control {
     #[inline]
     pub(crate) fn on_ack_arrival(&mut self, arrival: &AckArrival) {
         // The most usual one does not listen.
-        if matches!(self.kind, Kind::Cubic(_)) {
+        if matches!(self.kind, Dispatch::Cubic(_)) {
             return;
         }
         self.tell_arrival(*arrival);
@@ -277,7 +277,7 @@ impl Control {
         window_limited: bool,
         now: Time,
     ) -> bool {
-        let Kind::Cubic(cubic) = &mut self.kind else {
+        let Dispatch::Cubic(cubic) = &mut self.kind else {
             return false;
         };
         if cubic.in_slow_start() {

@@ -26,7 +26,7 @@ pub mod tree;
 mod write;
 
 pub use files::{BadTrace, Files, Once, load_trace, named_text};
-pub use problem::{Place, Problem, Problems, Warnings};
+pub use problem::{Location, Problem, Problems, Warnings};
 pub use quantity::group;
 pub use resolver::Resolver;
 pub use text::{Unreadable, read_any_text, read_text};

@@ -87,7 +87,7 @@ impl Problem {
 
 /// Where a problem is, for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct Location<'a> {
     /// The file's name, or what kind of argument it is (`--set`).
     pub source: &'a str,
     /// Line and column in the file, both from 1, the column in characters. None for a file as a
@@ -115,7 +115,7 @@ fn legible(text: &str) -> Cow<'_, str> {
 
 /// A text that positions refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Source {
+struct SourceText {
     /// File name, or `--set KEY=VALUE`.
     name: String,
     text: String,
@@ -123,7 +123,7 @@ struct Source {
     file: bool,
 }
 
-impl Source {
+impl SourceText {
     /// Line and column, both from 1, the column in characters, and the line itself.
     fn position(&self, byte: usize) -> (usize, usize, &str) {
         let byte = (0..=byte.min(self.text.len()))
@@ -147,7 +147,7 @@ impl Source {
 /// `file:line:column: field: message` with the line itself, and what would be right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    sources: Vec<Source>,
+    sources: Vec<SourceText>,
     list: Vec<Problem>,
     /// What is right and may not be meant.
     warnings: Vec<Problem>,
@@ -173,7 +173,7 @@ impl Problems {
 
     /// Adds a file; positions in it have the returned index.
     pub fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        self.sources.push(Source {
+        self.sources.push(SourceText {
             name: name.into(),
             text: text.into(),
             file: true,
@@ -259,14 +259,14 @@ impl Problems {
     }
 
     /// Where one of these problems is.
-    pub fn place(&self, problem: &Problem) -> Place<'_> {
+    pub fn place(&self, problem: &Problem) -> Location<'_> {
         let source = &self.sources[problem.at.source];
         let known = source.file && problem.at.start != Origin::NOWHERE.start;
         let position = known.then(|| {
             let (line, column, _) = source.position(problem.at.start);
             (line, column)
         });
-        Place {
+        Location {
             source: &source.name,
             position,
         }

@@ -31,7 +31,7 @@ pub use figure::{
 pub use name::{ByWorld, WorldName};
 pub use network::{Following, Interface, Medium, Network, Node, Radio, Routing, Wire};
 pub use received::Received;
-pub use record::{Control, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
+pub use record::{CongestionState, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};
 pub use result::{Cost, RunResult, jain};
 pub use scenario::{Axis, ScenarioInfo, Shard};

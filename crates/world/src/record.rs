@@ -131,7 +131,7 @@ impl FlowSeries {
         }
     }
 
-    fn control(&mut self, now: Time, control: Control) {
+    fn control(&mut self, now: Time, control: CongestionState) {
         self.windows.add(now, f64::from(control.window));
         if let Some(threshold) = control.threshold {
             self.thresholds.add(now, f64::from(threshold));
@@ -170,7 +170,7 @@ impl FlowSeries {
 
 /// What a sender's congestion control allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Control {
+pub struct CongestionState {
     /// Congestion window in segments.
     pub window: u32,
     /// Slow-start threshold in segments; none while it is unset.
@@ -399,7 +399,7 @@ impl FlowRecorder {
     }
 
     /// What the sender's congestion control allows now. Worlds ask a few times an interval.
-    pub fn control(&mut self, now: Time, control: Control) {
+    pub fn control(&mut self, now: Time, control: CongestionState) {
         if let Some(alpha) = control.marked_share
             && self.holds(now)
         {

@@ -7,7 +7,7 @@
 //! of.
 
 use super::filters::in_the_way;
-use super::{Place, bridge_name, build, locked, make, remember, remove, settle};
+use super::{KernelBridge, bridge_name, build, locked, make, remember, remove, settle};
 use crate::claim::Claim;
 use crate::interface::{Interface, has_address};
 use crate::links::{Link, Links};
@@ -51,7 +51,7 @@ pub struct FailOpenState {
 pub(crate) struct Watched {
     pub(crate) ports: [Interface; 2],
     /// The kernel bridge; none where there is no way round.
-    pub(crate) place: Option<Arc<Mutex<Place>>>,
+    pub(crate) place: Option<Arc<Mutex<KernelBridge>>>,
     /// What keeps our frames from it; there is one where there is a kernel bridge.
     pub(crate) gate: Option<Arc<Mutex<Held>>>,
     /// What was said when the bridge was opened.
@@ -247,7 +247,7 @@ impl Looker {
     }
 
     /// Mends what is ours, and says what was wrong.
-    fn mend(&mut self, place: &mut Place) -> Result<Option<String>, String> {
+    fn mend(&mut self, place: &mut KernelBridge) -> Result<Option<String>, String> {
         let ports = self.watched.ports.clone();
         let links = &mut self.links;
         let mut masters = [None; 2];
@@ -309,7 +309,7 @@ impl Looker {
     }
 
     /// Somebody has put both interfaces into another bridge: that is the way round now.
-    fn adopt(&mut self, place: &mut Place, index: u32) -> Result<String, String> {
+    fn adopt(&mut self, place: &mut KernelBridge, index: u32) -> Result<String, String> {
         let name = bridge_name(&mut self.links, index).map_err(|error| error.to_string())?;
         if let Some(own) = place.own.take() {
             remove(&mut self.links, own.index);
@@ -383,7 +383,7 @@ fn wrong(
 }
 
 /// Says what is wrong with a user's bridge.
-fn whole(links: &mut Links, place: &Place, ports: [&Interface; 2]) -> Result<(), String> {
+fn whole(links: &mut Links, place: &KernelBridge, ports: [&Interface; 2]) -> Result<(), String> {
     wrong(links, place.index, ports, false)?.map_or(Ok(()), Err)
 }
 

@@ -2,7 +2,9 @@
 
 use crate::judge::beside_kernel;
 use crate::worlds::squares;
-use sojourn_fidelity::{Cause, FIGURES, Matrix, Place, Row, Summary, Tally, command, tolerance};
+use sojourn_fidelity::{
+    Cause, FIGURES, Matrix, MatrixCell, PhaseSummary, Summary, Tally, command, tolerance,
+};
 use sojourn_kernel::Kernel;
 use sojourn_tidy::generated;
 use std::fmt::Write as _;
@@ -19,7 +21,7 @@ fn tolerances() -> String {
     text
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &PhaseSummary) -> String {
     let share = |(tally, median): (&Tally, &Option<f64>)| match median {
         Some(median) => format!("{}, {:.1} %", tally.show(), 100.0 * median),
         None => tally.show(),
@@ -85,7 +87,7 @@ fn kernels(recorded: &Matrix) -> String {
     let table = sojourn_tidy::root().join("scenarios/fidelity/kernels.csv");
     let text = std::fs::read_to_string(table).expect("the repository has it");
     let mut matrix = Matrix::parse(squares(), &text).expect("the table is right");
-    let places: Vec<Place> = matrix.places().into_iter().cloned().collect();
+    let places: Vec<MatrixCell> = matrix.places().into_iter().cloned().collect();
     let usual = [squares().first(), squares().last()].map(|square| &square.expect("some").world);
     let mut beside = recorded.only(&places);
     beside.entries.retain(|entry| usual.contains(&&entry.world));

@@ -2,7 +2,7 @@
 
 use super::{Ready, SEEDS, TABLE};
 use anyhow::Context as _;
-use sojourn_fidelity::{Grid, Matrix, Phase, Place};
+use sojourn_fidelity::{Grid, Matrix, MatrixCell, Phase};
 use sojourn_world::{Cell, WorldName};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ pub(super) struct Rounds<'a> {
 struct Group<'a> {
     phase: &'a Phase,
     seeds: &'a [Cell],
-    place: Place,
+    place: MatrixCell,
 }
 
 impl Rounds<'_> {
@@ -96,7 +96,7 @@ fn in_order<'a>(grid: &'a Grid, matrix: &Matrix, names: &[&WorldName]) -> Vec<Gr
         cells.map(move |seeds| Group {
             phase,
             seeds,
-            place: Place::of(phase.name, &seeds[0].params),
+            place: MatrixCell::of(phase.name, &seeds[0].params),
         })
     });
     let mut groups: Vec<Group<'a>> = groups.collect();

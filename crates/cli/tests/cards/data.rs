@@ -13,12 +13,12 @@ const DIGITS: i32 = 4;
 
 /// What is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Subject {
     Queue,
     Control,
 }
 
-impl Kind {
+impl Subject {
     pub(crate) const ALL: [Self; 2] = [Self::Queue, Self::Control];
 
     const fn words(self) -> (&'static str, &'static str) {
@@ -36,7 +36,7 @@ impl Kind {
 /// A card.
 #[derive(Debug)]
 pub(crate) struct CardData {
-    kind: Kind,
+    kind: Subject,
     /// Of the file.
     pub(crate) name: String,
     /// What was given to `--qdisc` or `--cc`.
@@ -57,7 +57,7 @@ pub(crate) struct Mean {
 
 impl CardData {
     /// What the program says now: of all cases, or of those named.
-    pub(crate) fn run(kind: Kind, name: &str, spec: &str, cases: &[&str]) -> Self {
+    pub(crate) fn run(kind: Subject, name: &str, spec: &str, cases: &[&str]) -> Self {
         let (_, option) = kind.words();
         let mut words = vec!["evaluate", "--json", "--quiet", option, spec];
         words.extend(["--seeds", SEEDS]);
@@ -80,7 +80,7 @@ impl CardData {
     }
 
     /// That of the tree.
-    pub(crate) fn read(kind: Kind, name: &str, spec: &str) -> Result<Self, String> {
+    pub(crate) fn read(kind: Subject, name: &str, spec: &str) -> Result<Self, String> {
         let (folder, option) = kind.words();
         let path = kind.folder().join(format!("{name}.json"));
         let Ok(text) = std::fs::read_to_string(&path) else {

@@ -77,8 +77,8 @@ pub(super) struct Recorder {
     samples: u64,
 }
 
-/// A row but for when and where.
-struct Row<'a> {
+/// A record without its time and place.
+struct Record<'a> {
     kind: &'static str,
     name: &'a str,
     tin: Option<&'a str>,
@@ -90,7 +90,7 @@ struct Row<'a> {
     waited: Option<Waited>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> Record<'a> {
     fn queue(way: &'a Way, old: Option<(&Way, f64)>, bounds_ms: &[f64]) -> Self {
         Self {
             kind: "queue",
@@ -211,26 +211,26 @@ impl Recorder {
         old: Option<(&Way, f64)>,
         sample: &Sample,
     ) -> anyhow::Result<()> {
-        self.row(place, &Row::queue(way, old, &sample.delay_bounds_ms))?;
+        self.row(place, &Record::queue(way, old, &sample.delay_bounds_ms))?;
         for queue in &way.queues {
             let old = old.and_then(|(old, seconds)| Some((old.queue_named(&queue.name)?, seconds)));
-            self.row(place, &Row::dual(queue, old, &sample.delay_bounds_ms))?;
+            self.row(place, &Record::dual(queue, old, &sample.delay_bounds_ms))?;
         }
         for tin in &way.tins {
             let old = old.and_then(|(old, seconds)| Some((old.tin(&tin.name)?, seconds)));
-            self.row(place, &Row::tin(tin, old))?;
+            self.row(place, &Record::tin(tin, old))?;
         }
         if let Some(unmatched) = &way.unmatched {
             let old = old.and_then(|(old, seconds)| Some((old.unmatched.as_ref()?, seconds)));
-            self.row(place, &Row::unmatched(unmatched, old))?;
+            self.row(place, &Record::unmatched(unmatched, old))?;
         }
         for flow in &way.flows {
-            self.row(place, &Row::flow(flow, &flow.name()))?;
+            self.row(place, &Record::flow(flow, &flow.name()))?;
         }
         Ok(())
     }
 
-    fn row(&mut self, [time, pair, way]: [Field<'_>; 3], row: &Row<'_>) -> anyhow::Result<()> {
+    fn row(&mut self, [time, pair, way]: [Field<'_>; 3], row: &Record<'_>) -> anyhow::Result<()> {
         let count = |count: Option<u64>| count.map_or(Field::Empty, Field::Count);
         let number = |number: Option<f64>| number.map_or(Field::Empty, Field::Number);
         let [packets, bytes, drops, marks] = row.counts.map(Field::Count);

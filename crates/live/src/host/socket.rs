@@ -13,7 +13,7 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use sojourn_bridge::{option, set_option};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, LimitedBy, Limits};
 use sojourn_units::{Rate, Span};
-use sojourn_world::Control;
+use sojourn_world::CongestionState;
 
 /// Options of newer kernels than libc knows (linux/tcp.h, Linux 6.15 and later).
 const TCP_RTO_MAX_MS: c_int = 44;
@@ -213,7 +213,7 @@ pub(super) struct TcpInfo {
     /// Segments received: on the sending side of one-way traffic these are ACKs.
     pub(super) segments_received: u32,
     /// Window, threshold and pacing rate.
-    pub(super) control: Control,
+    pub(super) control: CongestionState,
     /// Bytes acknowledged.
     pub(super) acknowledged: u64,
     /// Segments with data sent, retransmissions included.
@@ -297,7 +297,7 @@ pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
     }
     let word = |at: usize| bytes[at..].first_chunk().map(|b| u32::from_ne_bytes(*b));
     let long = |at: usize| bytes[at..].first_chunk().map(|b| u64::from_ne_bytes(*b));
-    let control = Control {
+    let control = CongestionState {
         window: word(80)?,
         threshold: Some(word(76)?).filter(|&threshold| threshold < NO_THRESHOLD),
         pacing_rate: Some(long(104)?)
@@ -367,9 +367,9 @@ mod tests {
     #[test]
     fn the_kernels_clocks_and_the_state_at_a_reading_say_what_limits() {
         let mut info = TcpInfo {
-            control: Control {
+            control: CongestionState {
                 window: 10,
-                ..Control::default()
+                ..CongestionState::default()
             },
             in_flight: 10,
             ..info(80_000, 1)

@@ -1,7 +1,7 @@
 //! The ACK filter over a flow's queue; what may go is decided in `ack`.
 
 use super::FlowQueue;
-use super::lists::{NONE, Place};
+use super::lists::{NONE, Position};
 use super::policy::FlowPolicy;
 use crate::{AckFacts, AckFilter, Aqm, DropReason, Outlet, Packet};
 
@@ -21,7 +21,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// Where the one stands that can go.
-    fn superfluous(&self, id: u32) -> Option<Place> {
+    fn superfluous(&self, id: u32) -> Option<Position> {
         let flow = &self.flows[id as usize];
         let last = flow.packets.last;
         if flow.count < 2 {
@@ -29,8 +29,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
         let newest = self.slab.at(last)?.0;
         let facts = newest.ack().filter(AckFacts::is_trigger)?;
-        let mut found: Option<(Place, u32, AckFacts)> = None;
-        let (mut place, mut slot) = (Place::Head, flow.packets.first);
+        let mut found: Option<(Position, u32, AckFacts)> = None;
+        let (mut place, mut slot) = (Position::Head, flow.packets.first);
         while slot != last && slot != NONE {
             let (packet, next) = self.slab.at(slot)?;
             if let Some(older) = packet.ack()
@@ -49,7 +49,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                     found = Some((place, next, older));
                 }
             }
-            (place, slot) = (Place::Behind(slot), next);
+            (place, slot) = (Position::Behind(slot), next);
         }
         let (only, next, one) = found?;
         let eager = self.policy.ack_filter() == AckFilter::Aggressive;

@@ -1,7 +1,7 @@
 //! A policy that bounds the queue of each flow: what is above the bound goes at once.
 
 use super::FlowQueue;
-use super::lists::{NONE, Place};
+use super::lists::{NONE, Position};
 use super::policy::FlowPolicy;
 use crate::aqm::{Aqm, Bound};
 use crate::params::{Capacity, End};
@@ -19,7 +19,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             return bound;
         }
         match bound.surplus {
-            End::Head => while self.is_above(id, keep) && self.shed_at(id, Place::Head, out) {},
+            End::Head => while self.is_above(id, keep) && self.shed_at(id, Position::Head, out) {},
             End::Tail => {
                 let place = self.last_within(id, keep);
                 while self.is_above(id, keep) && self.shed_at(id, place, out) {}
@@ -68,8 +68,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// The place behind the last packet of flow `id` that is within the limits.
-    fn last_within(&self, id: u32, most: Capacity) -> Place {
-        let (mut place, mut slot) = (Place::Head, self.flows[id as usize].packets.first);
+    fn last_within(&self, id: u32, most: Capacity) -> Position {
+        let (mut place, mut slot) = (Position::Head, self.flows[id as usize].packets.first);
         let (mut count, mut sum) = (0, 0);
         while slot != NONE
             && let Some((packet, next)) = self.slab.at(slot)
@@ -79,12 +79,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             if count > most.packets || sum > most.bytes {
                 break;
             }
-            (place, slot) = (Place::Behind(slot), next);
+            (place, slot) = (Position::Behind(slot), next);
         }
         place
     }
 
-    fn shed_at(&mut self, id: u32, place: Place, out: &mut dyn Outlet<P>) -> bool {
+    fn shed_at(&mut self, id: u32, place: Position, out: &mut dyn Outlet<P>) -> bool {
         let Some((_, packet, len)) = self.take_at(id, place) else {
             return false;
         };

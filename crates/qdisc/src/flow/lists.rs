@@ -18,7 +18,7 @@ pub(super) struct Ends {
 
 /// Where a packet stands in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// First.
     Head,
     /// Behind the packet in this slot.
@@ -145,8 +145,8 @@ impl<P> Slab<P> {
     }
 
     /// Takes a packet out of a queue.
-    pub(super) fn take(&mut self, queue: &mut Ends, place: Place) -> Option<(Time, P)> {
-        let Place::Behind(before) = place else {
+    pub(super) fn take(&mut self, queue: &mut Ends, place: Position) -> Option<(Time, P)> {
+        let Position::Behind(before) = place else {
             return self.pop(queue);
         };
         let id = self.slots.get(before as usize)?.next;

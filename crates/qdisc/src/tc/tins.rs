@@ -20,9 +20,9 @@ pub(super) fn number(fields: &[Field], name: &str) -> i64 {
 }
 
 /// A row of the table: tc's label, the field of the JSON, and how it is shown.
-type Row = (&'static str, &'static str, fn(i64) -> String);
+type TinLine = (&'static str, &'static str, fn(i64) -> String);
 
-const ROWS: [Row; 20] = [
+const ROWS: [TinLine; 20] = [
     ("thresh", "threshold_rate", |n| rate(n.unsigned_abs())),
     ("target", "target_us", time),
     ("interval", "interval_us", time),
@@ -45,7 +45,7 @@ const ROWS: [Row; 20] = [
     ("quantum", "flow_quantum", |n| n.to_string()),
 ];
 
-const QUEUE_ROWS: [Row; 6] = [
+const QUEUE_ROWS: [TinLine; 6] = [
     ("share", "share_rate", |n| rate(n.unsigned_abs())),
     ("pkts", "packets", |n| n.to_string()),
     ("bytes", "bytes", |n| n.to_string()),
@@ -109,7 +109,7 @@ fn text_queues(out: &mut String, queues: &[Vec<Field>]) {
 }
 
 /// The rows of groups that stand beside each other, below their names.
-fn table(out: &mut String, rows: &[Row], groups: &[Vec<Field>]) {
+fn table(out: &mut String, rows: &[TinLine], groups: &[Vec<Field>]) {
     out.push('\n');
     for (label, name, shown) in rows {
         let _ = write!(out, "  {label:8}");

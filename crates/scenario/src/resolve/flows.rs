@@ -4,7 +4,7 @@ use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
 use super::places::join_later;
-use crate::apps::{App, Place};
+use crate::apps::{App, AppContext};
 use crate::format::tcp::{
     AgentWord, CongestionControl, RtoWord, SlowStartWord, TcpTable, VegasWord,
 };
@@ -119,7 +119,7 @@ impl Resolver<'_> {
         let table = told.table;
         let ends = self.ends(told);
         let (tree, problems) = (self.file.tree, &mut *self.file.problems);
-        let app = table.app.model(Place {
+        let app = table.app.model(AppContext {
             complain: &mut |path, message| {
                 problems.add(Problem::new(tree.locate(path), path, message));
             },

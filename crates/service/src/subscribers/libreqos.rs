@@ -223,7 +223,7 @@ struct Devices<'a> {
 }
 
 /// A line of the file.
-struct Row<'a> {
+struct DeviceRecord<'a> {
     fields: &'a StringRecord,
     at: Origin,
 }
@@ -268,7 +268,7 @@ impl<'a> Devices<'a> {
                 Ok(fields) => {
                     let at = place(devices.text, source, &fields);
                     let fields = &fields;
-                    devices.device(&Row { fields, at }, header.len());
+                    devices.device(&DeviceRecord { fields, at }, header.len());
                 }
                 Err(error) => {
                     let at = Origin::new(source, 0..0);
@@ -283,12 +283,12 @@ impl<'a> Devices<'a> {
         Some(())
     }
 
-    fn field<'r>(&self, row: &Row<'r>, column: Column) -> &'r str {
+    fn field<'r>(&self, row: &DeviceRecord<'r>, column: Column) -> &'r str {
         let field = row.fields.get(self.columns[column as usize]);
         field.unwrap_or_default()
     }
 
-    fn device(&mut self, row: &Row<'_>, columns: usize) {
+    fn device(&mut self, row: &DeviceRecord<'_>, columns: usize) {
         let id = self.field(row, Column::Id);
         if row.fields.iter().all(str::is_empty) || self.is_short(row, columns) {
             return;
@@ -355,7 +355,7 @@ impl<'a> Devices<'a> {
     }
 
     /// Whether fields are missing that each line must have: they would be taken for others.
-    fn is_short(&mut self, row: &Row<'_>, columns: usize) -> bool {
+    fn is_short(&mut self, row: &DeviceRecord<'_>, columns: usize) -> bool {
         let last = self.columns.iter().max().copied().unwrap_or(0);
         let count = row.fields.len();
         if count > last {
@@ -369,7 +369,7 @@ impl<'a> Devices<'a> {
     }
 
     /// The site that a circuit is below: by its `id`, or else by its name.
-    fn parent(&self, row: &Row<'_>) -> Above {
+    fn parent(&self, row: &DeviceRecord<'_>) -> Above {
         let id = optional(row, self.parent_id);
         let name = self.field(row, Column::Parent);
         // What its integrations write for a circuit directly at the link.
@@ -385,7 +385,7 @@ impl<'a> Devices<'a> {
         Some((found.to_owned(), row.at))
     }
 
-    fn rate(&mut self, row: &Row<'_>, column: Column) -> Option<Rate> {
+    fn rate(&mut self, row: &DeviceRecord<'_>, column: Column) -> Option<Rate> {
         let text = self.field(row, column);
         let rate = text.parse().ok().and_then(rate);
         if rate.is_none() {
@@ -395,7 +395,7 @@ impl<'a> Devices<'a> {
         rate
     }
 
-    fn prefixes(&mut self, row: &Row<'_>) -> Vec<(Prefix, Origin)> {
+    fn prefixes(&mut self, row: &DeviceRecord<'_>) -> Vec<(Prefix, Origin)> {
         let mut prefixes = Vec::new();
         for (column, is_v4, example) in [
             (Column::Ipv4, true, "100.64.0.1, 100.64.1.0/24"),
@@ -424,7 +424,7 @@ impl<'a> Devices<'a> {
     }
 
     /// Up and down.
-    fn queues(&mut self, row: &Row<'_>, columns: usize) -> [Option<Spec>; 2] {
+    fn queues(&mut self, row: &DeviceRecord<'_>, columns: usize) -> [Option<Spec>; 2] {
         // Commas in comments that are not quoted make a line longer.
         let last = row.fields.iter().next_back().unwrap_or_default();
         if !self.has_sqm || row.fields.len() < columns || last.is_empty() {
@@ -449,7 +449,7 @@ impl<'a> Devices<'a> {
         })
     }
 
-    fn complain(&mut self, row: &Row<'_>, column: Column, message: &str, help: &str) {
+    fn complain(&mut self, row: &DeviceRecord<'_>, column: Column, message: &str, help: &str) {
         let field = COLUMNS[column as usize];
         let problem = Problem::new(row.at, field, message).help(help);
         self.problems.add(problem);
@@ -514,7 +514,7 @@ fn columns(
 }
 
 /// A field of a column that may be missing.
-fn optional<'r>(row: &Row<'r>, column: Option<usize>) -> &'r str {
+fn optional<'r>(row: &DeviceRecord<'r>, column: Option<usize>) -> &'r str {
     column
         .and_then(|column| row.fields.get(column))
         .unwrap_or_default()

@@ -1,7 +1,7 @@
 //! What a program does to a run that it holds.
 
 use super::{Advance, Engine, Stop, Watch};
-use crate::calendar::{Owner, Source};
+use crate::calendar::{Owner, OwnerKey};
 use crate::host::Transport;
 use crate::outside::{Datagram as FromOutside, End};
 use sojourn_apps::Datagram;
@@ -77,7 +77,7 @@ impl Engine {
         let mut packet = self.endpoints[index].datagram(model, now);
         packet.tos |= ecn as u8;
         // Its size and ECN field too: two programs that part differ here first.
-        self.fold(now, Source::of(Owner::Endpoint(index)));
+        self.fold(now, OwnerKey::of(Owner::Endpoint(index)));
         self.fold_word(u64::from(packet.len) << 8 | u64::from(packet.tos));
         self.net.emit_from_outside(packet, payload, ttl, now);
     }

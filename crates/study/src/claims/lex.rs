@@ -5,12 +5,12 @@ use std::ops::Range;
 /// A word and where it stands in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) span: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name: of a figure, an axis, a value, a word of the language.
     Name(String),
     /// A number; per cent are already divided by a hundred.
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     End,
 }
 
-impl Kind {
+impl TokenKind {
     /// For messages.
     pub(crate) fn show(&self) -> String {
         match self {
@@ -41,7 +41,7 @@ const MARKS: [&str; 20] = [
     "/", "%",
 ];
 
-/// Splits a text into words; the last one is [`Kind::End`].
+/// Splits a text into words; the last one is [`TokenKind::End`].
 ///
 /// # Errors
 /// Where a character belongs to no word, and why.
@@ -57,14 +57,14 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token>, (Range<usize>, String)> {
             number(rest).map_err(|(len, message)| (at..at + len, message))?
         } else if c.is_ascii_alphabetic() || c == '_' {
             let len = name_length(rest);
-            (Kind::Name(rest[..len].to_owned()), len)
+            (TokenKind::Name(rest[..len].to_owned()), len)
         } else if c == '\'' {
             let Some(len) = rest[1..].find('\'') else {
                 return Err((at..text.len(), "a text without its closing `'`".into()));
             };
-            (Kind::Text(rest[1..=len].to_owned()), len + 2)
+            (TokenKind::Text(rest[1..=len].to_owned()), len + 2)
         } else if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) {
-            (Kind::Mark(mark), mark.len())
+            (TokenKind::Mark(mark), mark.len())
         } else {
             let message = format!("`{c}` means nothing here");
             return Err((at..at + c.len_utf8(), message));
@@ -76,7 +76,7 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token>, (Range<usize>, String)> {
         at += len;
     }
     tokens.push(Token {
-        kind: Kind::End,
+        kind: TokenKind::End,
         span: text.len()..text.len(),
     });
     Ok(tokens)
@@ -103,7 +103,7 @@ fn name_length(text: &str) -> usize {
 }
 
 /// A number with an optional `%`; `..` behind it is not its decimal point.
-fn number(text: &str) -> Result<(Kind, usize), (usize, String)> {
+fn number(text: &str) -> Result<(TokenKind, usize), (usize, String)> {
     let digits = |from: usize| {
         let rest = text[from..].bytes();
         from + rest.take_while(u8::is_ascii_digit).count()
@@ -124,7 +124,7 @@ fn number(text: &str) -> Result<(Kind, usize), (usize, String)> {
         .parse()
         .map_err(|_| (len, format!("`{}` is not a number", &text[..len])))?;
     if text[len..].starts_with('%') {
-        return Ok((Kind::Number(value / 100.0), len + 1));
+        return Ok((TokenKind::Number(value / 100.0), len + 1));
     }
-    Ok((Kind::Number(value), len))
+    Ok((TokenKind::Number(value), len))
 }

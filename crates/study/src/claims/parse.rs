@@ -1,7 +1,7 @@
 //! From the words of a check to its meaning.
 
 use super::figure::{Figure, Take, find};
-use super::lex::{Kind, Token, lex};
+use super::lex::{Token, TokenKind, lex};
 use super::terms::Vocabulary;
 use super::terms::{ABOUT, Binder, Check, Compare, Expr, Operator, Place, Reference, Relation};
 use sojourn_scenario::problem::suggestion;
@@ -88,7 +88,7 @@ fn whole<'a, T>(
     };
     let found = read(&mut parser)?;
     match parser.peek() {
-        Kind::End => Ok(found),
+        TokenKind::End => Ok(found),
         _ => parser.wrong("the end"),
     }
 }
@@ -116,7 +116,7 @@ fn among(
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> &Kind {
+    fn peek(&self) -> &TokenKind {
         &self.tokens[self.next].kind
     }
 
@@ -146,7 +146,7 @@ impl Parser<'_> {
         complain(self.span(), message, None)
     }
 
-    fn takes_if(&mut self, found: impl FnOnce(&Kind) -> bool) -> bool {
+    fn takes_if(&mut self, found: impl FnOnce(&TokenKind) -> bool) -> bool {
         let found = found(self.peek());
         if found {
             self.advance();
@@ -155,11 +155,11 @@ impl Parser<'_> {
     }
 
     fn takes(&mut self, mark: &str) -> bool {
-        self.takes_if(|kind| matches!(kind, Kind::Mark(m) if *m == mark))
+        self.takes_if(|kind| matches!(kind, TokenKind::Mark(m) if *m == mark))
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
-        self.takes_if(|kind| matches!(kind, Kind::Name(name) if name == word))
+        self.takes_if(|kind| matches!(kind, TokenKind::Name(name) if name == word))
     }
 
     fn expect(&mut self, mark: &str) -> Parsed<()> {
@@ -214,7 +214,7 @@ impl Parser<'_> {
     }
 
     fn axis(&mut self) -> Parsed<usize> {
-        let Kind::Name(name) = self.peek() else {
+        let TokenKind::Name(name) = self.peek() else {
             return self.wrong("the name of an axis");
         };
         let message = || format!("no axis is named `{name}`");
@@ -230,7 +230,7 @@ impl Parser<'_> {
             self.expect("}")?;
             return Ok(values);
         }
-        let Kind::Name(name) = self.peek() else {
+        let TokenKind::Name(name) = self.peek() else {
             return self.wrong("a set of values, as `{a, b}` or by its name");
         };
         let sets = self.words.sets.iter().filter(|set| set.axis == axis);
@@ -246,8 +246,8 @@ impl Parser<'_> {
     /// The text of a value: a name, a number or a text in quotes.
     fn value_text(&mut self) -> Parsed<String> {
         let text = match self.peek() {
-            Kind::Name(text) | Kind::Text(text) => text.clone(),
-            Kind::Number(number) => number.to_string(),
+            TokenKind::Name(text) | TokenKind::Text(text) => text.clone(),
+            TokenKind::Number(number) => number.to_string(),
             _ => return self.wrong("a value"),
         };
         self.advance();
@@ -302,7 +302,7 @@ impl Parser<'_> {
     }
 
     fn plain_number(&mut self) -> Parsed<f64> {
-        let Kind::Number(number) = *self.peek() else {
+        let TokenKind::Number(number) = *self.peek() else {
             return self.wrong("a number");
         };
         self.advance();
@@ -360,8 +360,8 @@ impl Parser<'_> {
         }
         self.grow(1)?;
         match self.peek().clone() {
-            Kind::Number(_) => self.plain_number().map(Expr::Number),
-            Kind::Name(name) => self.named(&name),
+            TokenKind::Number(_) => self.plain_number().map(Expr::Number),
+            TokenKind::Name(name) => self.named(&name),
             _ => self.wrong("a number, a figure or `(`"),
         }
     }
@@ -439,7 +439,7 @@ impl Parser<'_> {
     /// Whether a key stands here: a name with `=` behind it.
     fn at_key(&self) -> bool {
         let next = self.tokens.get(self.next + 1).map(|token| &token.kind);
-        matches!(next, Some(Kind::Mark("=")))
+        matches!(next, Some(TokenKind::Mark("=")))
     }
 
     /// `n=14`, or a value that belongs to one axis only.
@@ -457,7 +457,7 @@ impl Parser<'_> {
     /// One of `[codel, n=14, flow=voip-*]`.
     fn selector(&mut self, expr: &mut Expr) -> Parsed<()> {
         let key = match self.peek() {
-            Kind::Name(name) if self.at_key() => name.clone(),
+            TokenKind::Name(name) if self.at_key() => name.clone(),
             _ => String::new(),
         };
         if !["link", "flow", "take"].contains(&key.as_str()) {

@@ -1,6 +1,6 @@
 //! The format of `study.toml` as JSON Schema.
 
-use super::{Form, Key, Kind, STUDY, Table};
+use super::{Form, Key, STUDY, Table, Variant};
 use crate::claims::Unit;
 use serde_json::{Map, Value, json};
 use sojourn_world::WorldName;
@@ -34,7 +34,7 @@ fn table(table: &Table, worlds: &[WorldName]) -> Value {
     object(table.about, &properties, &needed(table.keys.iter()))
 }
 
-fn kind(kind: &Kind, worlds: &[WorldName]) -> Value {
+fn kind(kind: &Variant, worlds: &[WorldName]) -> Value {
     let keys = || kind.keys.iter().copied().flatten();
     let mut properties = properties(keys(), worlds);
     let mut needed = needed(keys());

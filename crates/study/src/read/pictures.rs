@@ -2,7 +2,7 @@
 
 use super::{Reader, Written};
 use crate::claims::{self, Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
-use crate::format::{CHARTS, Kind, TABLES};
+use crate::format::{CHARTS, TABLES, Variant};
 use crate::plan::{
     Along, ChartPlan, DifferencePlan, Log, NumberedPlan, Shape, TablePlan, ValuesPlan, Why,
 };
@@ -51,11 +51,11 @@ impl Reader {
 
     pub(super) fn chart(&mut self, node: &Node, path: &str) -> Option<ChartPlan> {
         let kind = node.text_at("kind").unwrap_or_default();
-        let Some(known) = Kind::of(CHARTS, Some(kind)) else {
+        let Some(known) = Variant::of(CHARTS, Some(kind)) else {
             let written = Fields::of(node, path)?.field("kind", &mut self.problems)?;
             let message = |text: &str| format!("unknown kind of chart `{text}`");
             let path = sojourn_scenario::read::join(path, "kind");
-            return self.unknown(&written, &path, message, &Kind::words(CHARTS));
+            return self.unknown(&written, &path, message, &Variant::words(CHARTS));
         };
         let fields = Fields::open(node, path, &known.names(), &mut self.problems)?;
         let plan = ChartPlan {
@@ -330,9 +330,9 @@ impl Reader {
 
     pub(super) fn table(&mut self, node: &Node, path: &str) -> Option<TablePlan> {
         let kind = node.text_at("kind");
-        let known = Kind::of(TABLES, kind).map(Kind::names);
+        let known = Variant::of(TABLES, kind).map(Variant::names);
         // Of a kind that there is not, the keys are those of a table without one.
-        let known = known.or_else(|| Kind::of(TABLES, None).map(Kind::names));
+        let known = known.or_else(|| Variant::of(TABLES, None).map(Variant::names));
         let fields = Fields::open(node, path, &known.unwrap_or_default(), &mut self.problems)?;
         match kind {
             Some("difference") => self.difference(&fields).map(TablePlan::Difference),
@@ -345,7 +345,7 @@ impl Reader {
         let kind: Option<Written> = fields.field("kind", &mut self.problems)?;
         if let Some(Written { text, at }) = kind {
             let message = format!("`{text}` is no kind of table");
-            let kinds = Kind::words(TABLES).join("`, `");
+            let kinds = Variant::words(TABLES).join("`, `");
             let help = format!("`{kinds}`, or no `kind` at all");
             self.add(at, &fields.path("kind"), message, Some(help));
         }

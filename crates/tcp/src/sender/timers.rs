@@ -8,7 +8,7 @@ use crate::{Span, Time};
 const LEAST: Span = Span::from_millis(2);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
+enum Purpose {
     #[default]
     Idle,
     Retransmission,
@@ -26,13 +26,13 @@ pub(crate) struct Timer {
     pub(crate) at: Time,
     /// Window probes since the window closed.
     probes: u32,
-    kind: Kind,
+    kind: Purpose,
 }
 
 impl Default for Timer {
     fn default() -> Self {
         Self {
-            kind: Kind::Idle,
+            kind: Purpose::Idle,
             at: Time::MAX,
             probes: 0,
         }
@@ -40,33 +40,34 @@ impl Default for Timer {
 }
 
 impl Timer {
-    fn set(&mut self, kind: Kind, at: Time) {
+    fn set(&mut self, kind: Purpose, at: Time) {
         self.kind = kind;
         self.at = at;
     }
 
     fn clear(&mut self) {
-        self.set(Kind::Idle, Time::MAX);
+        self.set(Purpose::Idle, Time::MAX);
     }
 
     /// The timer of ns-2's sender; [`Time::MAX`] when it does not run.
     pub(super) fn follow(&mut self, at: Time) {
-        self.set(Kind::Ns2, at);
+        self.set(Purpose::Ns2, at);
     }
 
     pub(crate) fn is_armed(&self) -> bool {
-        self.kind != Kind::Idle
+        self.kind != Purpose::Idle
     }
 
     pub(crate) fn is_reorder(&self) -> bool {
-        self.kind == Kind::Reorder
+        self.kind == Purpose::Reorder
     }
 }
 
 impl Sender {
     /// Restarts the retransmission timer from now.
     pub(super) fn arm_rto(&mut self, now: Time) {
-        self.timer.set(Kind::Retransmission, now + self.rtt.rto());
+        self.timer
+            .set(Purpose::Retransmission, now + self.rtt.rto());
     }
 
     /// When the oldest segment times out.
@@ -81,11 +82,11 @@ impl Sender {
             return;
         }
         match self.timer.kind {
-            Kind::Reorder | Kind::TailProbe => {
+            Purpose::Reorder | Purpose::TailProbe => {
                 // These two run beside the retransmission timer in the RFC; with one timer for
                 // all, the time since the segment was sent counts (Linux `tcp_rearm_rto`).
                 let at = self.oldest_timeout().unwrap_or(now).max(now);
-                self.timer.set(Kind::Retransmission, at);
+                self.timer.set(Purpose::Retransmission, at);
             }
             _ => self.arm_rto(now),
         }
@@ -119,24 +120,24 @@ impl Sender {
         if timeout > now {
             wait = wait.min(timeout - now);
         }
-        self.timer.set(Kind::TailProbe, now + wait);
+        self.timer.set(Purpose::TailProbe, now + wait);
         true
     }
 
     pub(super) fn arm_reorder(&mut self, at: Time, now: Time) {
         let at = (at.max(now) + LEAST).min(now + self.rtt.rto());
-        self.timer.set(Kind::Reorder, at);
+        self.timer.set(Purpose::Reorder, at);
     }
 
     pub(super) fn arm_persist(&mut self, now: Time) {
         let wait = self.rtt.backed_off(self.timer.probes);
-        self.timer.set(Kind::Persist, now + wait);
+        self.timer.set(Purpose::Persist, now + wait);
     }
 
     /// The window opened: no more probes.
     pub(super) fn stop_persist(&mut self) {
         self.timer.probes = 0;
-        if self.timer.kind == Kind::Persist {
+        if self.timer.kind == Purpose::Persist {
             self.timer.clear();
         }
     }
@@ -148,12 +149,12 @@ impl Sender {
         let kind = self.timer.kind;
         self.timer.clear();
         match kind {
-            Kind::Idle => {}
-            Kind::Retransmission => self.on_timeout(now),
-            Kind::TailProbe => self.on_tail_probe(now),
-            Kind::Reorder => self.on_reorder_timer(now),
-            Kind::Ns2 => self.ns2_timeout(now),
-            Kind::Persist => {
+            Purpose::Idle => {}
+            Purpose::Retransmission => self.on_timeout(now),
+            Purpose::TailProbe => self.on_tail_probe(now),
+            Purpose::Reorder => self.on_reorder_timer(now),
+            Purpose::Ns2 => self.ns2_timeout(now),
+            Purpose::Persist => {
                 self.timer.probes += 1;
                 self.counters.window_probes += 1;
                 self.window_probe = true;
@@ -189,7 +190,7 @@ impl Sender {
             self.reduce(1, newly, false);
         }
         if let Some(at) = self.oldest_timeout() {
-            self.timer.set(Kind::Retransmission, at.max(now));
+            self.timer.set(Purpose::Retransmission, at.max(now));
         }
     }
 

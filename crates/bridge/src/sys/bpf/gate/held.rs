@@ -12,11 +12,11 @@ use std::os::fd::OwnedFd;
 
 /// The programs at the left and the right interface.
 #[derive(Debug)]
-pub(crate) struct Held([Place; 2]);
+pub(crate) struct Held([Attachment; 2]);
 
 /// A program at an interface until this is dropped.
 #[derive(Debug)]
-enum Place {
+enum Attachment {
     Tcx {
         /// The program stays loaded, to be attached again.
         program: OwnedFd,
@@ -34,13 +34,14 @@ impl Held {
         load: impl Fn() -> io::Result<OwnedFd>,
     ) -> io::Result<Self> {
         let [left, right] = interfaces;
-        let at_both = |place: &dyn Fn(OwnedFd, u32) -> io::Result<Place>| {
+        let at_both = |place: &dyn Fn(OwnedFd, u32) -> io::Result<Attachment>| {
             // tcx takes a program once only.
             Ok(Self([place(load()?, left)?, place(load()?, right)?]))
         };
-        let by_clsact = |program, interface| Filter::attach(program, interface).map(Place::Clsact);
+        let by_clsact =
+            |program, interface| Filter::attach(program, interface).map(Attachment::Clsact);
         let by_tcx = |program, interface| {
-            Ok(Place::Tcx {
+            Ok(Attachment::Tcx {
                 link: attach(&program, interface, BPF_TCX_INGRESS, 0)?,
                 program,
                 interface,
@@ -60,7 +61,7 @@ impl Held {
 
     /// Whether the programs are there by tcx.
     pub(crate) fn is_by_tcx(&self) -> bool {
-        matches!(self.0[0], Place::Tcx { .. })
+        matches!(self.0[0], Attachment::Tcx { .. })
     }
 
     /// Puts programs back that somebody has removed; tells which, of the left and the right one.
@@ -68,7 +69,7 @@ impl Held {
     /// # Errors
     /// What the kernel refuses.
     pub(crate) fn put_back(&mut self) -> io::Result<[bool; 2]> {
-        let [left, right] = self.0.each_mut().map(Place::put_back);
+        let [left, right] = self.0.each_mut().map(Attachment::put_back);
         Ok([left?, right?])
     }
 
@@ -76,7 +77,7 @@ impl Held {
     #[cfg(test)]
     pub(crate) fn detach(&self) -> io::Result<()> {
         for place in &self.0 {
-            if let Place::Tcx { link, .. } = place {
+            if let Attachment::Tcx { link, .. } = place {
                 super::super::detach(link)?;
             }
         }
@@ -84,7 +85,7 @@ impl Held {
     }
 }
 
-impl Place {
+impl Attachment {
     fn put_back(&mut self) -> io::Result<bool> {
         match self {
             Self::Clsact(filter) => filter.put_back(),
