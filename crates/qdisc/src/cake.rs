@@ -5,8 +5,8 @@
 //! Units: bytes, bit/s, integer nanoseconds.
 //!
 //! The parts work alone: [`VirtualClock`], [`LinkLayer`](crate::LinkLayer),
-//! [`DiffServ`](crate::DiffServ), [`HostFair`] over any flow queue,
-//! [`AckFilter`](crate::AckFilter), [`Cobalt`]. This file puts them together and adds what
+//! [`DiffServ`](crate::DiffServ), [`HostFair`](crate::HostFair) over any flow queue,
+//! [`AckFilter`](crate::AckFilter), [`Cobalt`](crate::Cobalt). `cake/tin.rs` has a tin. This file puts them together and adds what
 //! concerns all tins: choosing one, the memory limit, the estimate of an incoming rate.
 //!
 //! With a shaper, the highest tin whose own clock is due goes first, else the one whose clock is
@@ -30,14 +30,13 @@
 //! flows in turn; beyond, flows in debt wait outside the round (see `flow::debts`).
 
 use crate::accounts::{Backlog, Counters, DropReason};
-use crate::aqm::Cobalt;
 use crate::change::{ChangeError, alike, unchanged};
-use crate::flow::{FlowPolicy, FlowQueue, HostFair, Sharing};
+use crate::flow::{FlowPolicy, Sharing};
 use crate::packet::Packet;
-use crate::params::{CakeParams, CobaltParams, FlowParams, FlowParts};
+use crate::params::CakeParams;
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
-use crate::report::{Field, Report, Value, int, micros};
-use crate::shaper::{Pace, TinClock, VirtualClock};
+use crate::report::{Field, Report, Value, int};
+use crate::shaper::{Pace, VirtualClock};
 use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::format;
@@ -45,44 +44,18 @@ use alloc::vec::Vec;
 use autorate::Autorate;
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
+use tin::Tin;
 
 mod autorate;
 mod choice;
 mod sizes;
+mod tin;
 mod worker;
 
-/// Queues of a tin.
-const QUEUES: u32 = 1024;
 /// Least memory limit of a shaper.
 const LEAST_MEMORY: u64 = 4 << 20;
 /// Packets of full size that fit into the memory limit at most.
 const MOST_PACKETS: u64 = 10_240;
-/// Least and largest quantum of a flow.
-const QUANTUM: (u64, u64) = (300, 1514);
-
-/// What a tin counts beside its queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct TinStatistics {
-    /// Delay, averaged so that it follows rises fast.
-    peak_delay: Span,
-    /// Delay, averaged.
-    avg_delay: Span,
-    /// Delay, averaged so that it follows falls fast.
-    base_delay: Span,
-    /// Longest packet.
-    max_pkt_len: u32,
-}
-
-/// One class of traffic.
-#[derive(Clone, Debug)]
-struct Tin<P> {
-    queue: FlowQueue<P, Cobalt, HostFair>,
-    clock: TinClock,
-    /// Weight and credit among the tins when there is no shaper.
-    weight: u32,
-    deficit: i64,
-    statistics: TinStatistics,
-}
 
 /// CAKE.
 #[derive(Clone, Debug)]
@@ -149,15 +122,6 @@ impl<P: Packet> Outlet<P> for Audit<'_, P> {
     }
 }
 
-/// `average + (sample − average)/2^shift`, as the kernel rounds it.
-fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
-    (average - (average >> shift)).saturating_add(sample >> shift)
-}
-
-fn follow(average: Span, sample: Span, shift: u32) -> Span {
-    Span::from_nanos(ewma(average.as_nanos(), sample.as_nanos(), shift))
-}
-
 impl<P: Packet> Cake<P> {
     /// An empty instance. `mtu` is the link's largest packet as [`Packet::len`] counts it,
     /// `link_header` the part of it before the network header; `dice` perturb the hashes and are
@@ -178,28 +142,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         clock: C,
     ) -> Self {
         let seed = dice.bits();
-        let tin = |index: usize| {
-            let dice = |purpose: &str| Stream::named(seed, &format!("{name}tin{index}.{purpose}"));
-            let cobalt = Cobalt::new(CobaltParams::default(), dice("blue"));
-            let flows = FlowParams {
-                limit: u32::MAX,
-                flows: QUEUES,
-                memory_limit: u64::MAX,
-                ..FlowParams::default()
-            };
-            // Limits are out of reach: memory is counted over all tins, and the longest queue of
-            // any of them drops.
-            let policy = HostFair::new(Sharing::default(), dice("quantum"));
-            // One hash for all tins.
-            let hash = Stream::named(seed, "hash");
-            Tin {
-                queue: FlowQueue::with_policy(flows, mtu, hash, cobalt, policy),
-                clock: TinClock::new(Rate::ZERO),
-                weight: 0,
-                deficit: 0,
-                statistics: TinStatistics::default(),
-            }
-        };
+        let tin = |index: usize| Tin::new(seed, &format!("{name}tin{index}"), mtu);
         let rate = params.bandwidth.unwrap_or(Rate::ZERO);
         let mut cake = Self {
             params,
@@ -253,29 +196,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         self.clock.set_rate(self.rate);
         for (index, tin) in self.tins.iter_mut().enumerate() {
             let rate = params.diffserv.threshold(index, self.rate);
-            tin.clock.set_rate(rate);
             tin.weight = params.diffserv.quantum(index);
-            tin.queue.policy_mut().set_sharing(sharing);
-            tin.queue
-                .aqm_mut()
-                .set_params(cobalt(params.rtt, rate, self.mtu));
-            // Linux: what the tin sends in a 4096th of a second, so that slow links take turns by
-            // small packets and fast ones save turns.
-            let quantum = match rate.bytes_per_sec() >> 12 {
-                _ if rate.is_zero() => QUANTUM.1,
-                quantum => quantum.clamp(QUANTUM.0, QUANTUM.1),
-            };
-            let flows = FlowParams {
-                quantum: Some(quantum as u32),
-                parts: FlowParts {
-                    isolation: params.isolation,
-                    set_associative: true,
-                    nat: params.nat,
-                    ack_filter: params.ack_filter,
-                },
-                ..*tin.queue.params()
-            };
-            tin.queue.set_params(flows);
+            tin.configure(rate, params.rtt, sharing, self.mtu);
         }
         // Linux: 10240 full packets when the rate says nothing, else four times rate times delay,
         // so that a burst of a round trip fits beside a standing queue.
@@ -354,7 +276,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         self.counters.offered.add(len);
         let tin = &mut self.tins[index];
         self.sizes.see(&packet, tin.queue.policy().sharing());
-        tin.statistics.max_pkt_len = tin.statistics.max_pkt_len.max(len);
+        tin.max_pkt_len = tin.max_pkt_len.max(len);
         // An idle tin's clock lags behind. Woken, it has no credit for the time in which it had
         // nothing to send: the shaper is burst-free.
         if tin.queue.held().packets == 0 {
@@ -408,64 +330,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         self.clock.sent(size, now);
         tin.clock.sent(size, now);
         tin.deficit -= i64::from(size);
-        let seen = &mut tin.statistics;
-        seen.avg_delay = follow(seen.avg_delay, sojourn, 8);
-        let rises = sojourn > seen.peak_delay;
-        seen.peak_delay = follow(seen.peak_delay, sojourn, if rises { 2 } else { 8 });
-        let falls = sojourn < seen.base_delay;
-        seen.base_delay = follow(seen.base_delay, sojourn, if falls { 2 } else { 8 });
-    }
-
-    fn tin_report(&self, index: usize) -> Vec<Field> {
-        let tin = &self.tins[index];
-        let (queue, seen) = (&tin.queue, &tin.statistics);
-        let (counts, ways, params) = (queue.counts(), queue.ways(), queue.aqm().params());
-        let acks = counts.dropped_for(DropReason::AckFilter);
-        let bulk = queue.policy().bulk_flows();
-        let unresponsive = queue.busy_flows().filter(|(_, state)| state.blue_prob > 0);
-        Vec::from([
-            int("threshold_rate", tin.clock.rate().bytes_per_sec()),
-            int("sent_bytes", counts.offered.bytes),
-            int("backlog_bytes", queue.held().bytes),
-            micros("target_us", params.target),
-            micros("interval_us", params.interval),
-            micros("peak_delay_us", seen.peak_delay),
-            micros("avg_delay_us", seen.avg_delay),
-            micros("base_delay_us", seen.base_delay),
-            int("sent_packets", counts.offered.packets),
-            int("way_indirect_hits", ways.way_indirect_hits),
-            int("way_misses", ways.way_misses),
-            int("way_collisions", ways.way_collisions),
-            int("drops", counts.dropped.packets - acks),
-            int("ecn_mark", counts.marked.packets),
-            int("ack_drops", acks),
-            int("sparse_flows", queue.flows_in_turn().saturating_sub(bulk)),
-            int("bulk_flows", bulk),
-            int("unresponsive_flows", unresponsive.count() as u64),
-            int("max_pkt_len", seen.max_pkt_len),
-            int("flow_quantum", queue.quantum()),
-        ])
-    }
-}
-
-/// The slowest rate by which Linux lengthens a tin's target: 64 bytes per second.
-const SLOWEST: Rate = Rate::from_bps(512);
-
-/// COBALT for a tin that has `rate`, whose longest packet takes its time there.
-fn cobalt(rtt: Span, rate: Rate, mtu: u32) -> CobaltParams {
-    let mtu_time = if rate.is_zero() {
-        Span::ZERO
-    } else {
-        rate.max(SLOWEST).time_for(u64::from(mtu))
-    };
-    let wanted = Span::from_nanos(rtt.as_nanos() / 20);
-    let slow = Span::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2);
-    let target = wanted.max(slow);
-    CobaltParams {
-        target,
-        interval: (rtt + (target - wanted)).max(target * 2),
-        ecn: true,
-        mtu_time,
+        tin.delays.see(sojourn);
     }
 }
 
@@ -541,7 +406,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
             .diffserv
             .shown()
             .iter()
-            .map(|&index| self.tin_report(index))
+            .map(|&index| self.tins[index].report())
             .collect();
         own.push(Field::new("tins", Value::Groups(tins)));
         let part = self.clock.part();

@@ -4,7 +4,7 @@
 //! rate; the estimate follows rises with a weight of 1/4 and falls with 1/256, and at most every
 //! 250 ms the shaper is set to 15/16 of it.
 
-use super::ewma;
+use super::tin::ewma;
 use sojourn_units::{Rate, Span, Time};
 
 const PERIOD: Span = Span::from_millis(250);

@@ -1,6 +1,7 @@
 //! Which tin goes next: with a shaper by their clocks, without one by turns.
 
-use super::{Cake, Tin};
+use super::Cake;
+use super::tin::Tin;
 use crate::Packet;
 use crate::shaper::Pace;
 use sojourn_units::Time;

@@ -1,6 +1,6 @@
 //! The sizes that `tc -s` shows, before and after link-layer compensation.
 
-use super::ewma;
+use super::tin::ewma;
 use crate::report::{Field, int};
 use crate::{Packet, Sharing};
 

@@ -1,5 +1,6 @@
 //! What only the inside shows: memory, and the parameters of COBALT.
 
+use super::tin::cobalt;
 use super::*;
 use crate::{Discard, Ecn};
 
