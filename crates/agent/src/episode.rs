@@ -124,8 +124,10 @@ impl Episode {
                 over: true,
             });
         }
-        let values = ranges.iter().zip(action);
-        let mut values = values.map(|([low, high], value)| f64::from(value.clamp(*low, *high)));
+        let mut values = ranges
+            .iter()
+            .zip(action)
+            .map(|([low, high], value)| f64::from(value.clamp(*low, *high)));
         let mut next = || values.next().unwrap_or_default();
         self.decide([next(), next()]);
         let over = self.pass_time()?;
@@ -187,9 +189,10 @@ impl Episode {
                 self.run.nudge(flow);
             }
             Role::Signal { link, .. } => {
-                let queue = watched(&mut self.run, link).map(|watched| &mut watched.queue);
-                let queue = queue.map(|queue| -> &mut dyn Any { &mut **queue });
-                let queue = queue.and_then(|it| it.downcast_mut::<SingleQueue<Packet, Signal>>());
+                let queue = watched(&mut self.run, link)
+                    .map(|watched| &mut watched.queue)
+                    .map(|queue| -> &mut dyn Any { &mut **queue })
+                    .and_then(|it| it.downcast_mut::<SingleQueue<Packet, Signal>>());
                 if let Some(queue) = queue {
                     queue.aqm_mut().probability = value * value;
                 }

@@ -193,8 +193,9 @@ fn unknown<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a s
 
 fn measure_flow(cell: &Cell, name: &str) -> Result<Measure, Unfit> {
     let names = cell.flows.iter().map(|flow| flow.name.as_str());
-    let flow = { cell.flows.iter() }.find(|flow| flow.name == name);
-    let flow = flow.ok_or_else(|| unknown("flow", name, names))?;
+    let flow = { cell.flows.iter() }
+        .find(|flow| flow.name == name)
+        .ok_or_else(|| unknown("flow", name, names))?;
     match flow.transport {
         Transport::Tcp(config) if config.ns2.is_none() => {}
         _ => return Err(Unfit::NoControl(name.to_owned())),
@@ -208,8 +209,10 @@ fn measure_flow(cell: &Cell, name: &str) -> Result<Measure, Unfit> {
 
 fn measure_link(cell: &Cell, name: &str, needs_target: bool) -> Result<Measure, Unfit> {
     let known = cell.network.link_names();
-    let index = known.iter().position(|link| *link == name);
-    let index = index.ok_or_else(|| unknown("link", name, known.iter().copied()))?;
+    let index = known
+        .iter()
+        .position(|link| *link == name)
+        .ok_or_else(|| unknown("link", name, known.iter().copied()))?;
     let mut changes = cell.changes.iter();
     if changes.any(|change| change.link == index && change.qdisc.is_some()) {
         return Err(Unfit::Replaced(name.to_owned()));

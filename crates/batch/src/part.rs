@@ -30,8 +30,9 @@ impl<'a> Part<'a> {
     /// What is not there of the cells. Each is kept in its slot as it finishes; without slots its
     /// figures stay, and nothing else.
     pub fn new<C: Borrow<Cell>>(cells: &'a [C], slots: Vec<Slot>, there: &There) -> Self {
-        let places = (0..cells.len()).filter(|place| !there.contains_key(place));
-        let places: Vec<usize> = places.collect();
+        let places: Vec<usize> = (0..cells.len())
+            .filter(|place| !there.contains_key(place))
+            .collect();
         let left = places.iter().map(|place| cells[*place].borrow());
         Self {
             left: left.collect(),
@@ -122,8 +123,8 @@ pub(crate) fn take_results<C: Borrow<Cell>>(
     world: &WorldName,
     key: impl Fn(usize) -> Option<Key>,
 ) -> Result<(), ReportError> {
-    let lacking = (0..cells.len()).filter(|place| !there.contains_key(place));
-    let lacking: BTreeMap<Key, usize> = lacking
+    let lacking: BTreeMap<Key, usize> = (0..cells.len())
+        .filter(|place| !there.contains_key(place))
         .filter_map(|place| Some((key(place)?, place)))
         .collect();
     for run in results {

@@ -111,11 +111,12 @@ impl<'a> StudyRuns<'a> {
 fn slots(study: &Study, runs: &Runs<'_>, world: &WorldName, dir: &Path) -> Vec<Slot> {
     let spool = Spool::of(dir);
     let settings = study.settings.iter();
-    let infos = settings.map(|setting| {
-        let scenario = setting.scenarios.get(world)?;
-        Some(Arc::new(scenario.info.clone()))
-    });
-    let infos: Vec<Option<Arc<ScenarioInfo>>> = infos.collect();
+    let infos: Vec<Option<Arc<ScenarioInfo>>> = settings
+        .map(|setting| {
+            let scenario = setting.scenarios.get(world)?;
+            Some(Arc::new(scenario.info.clone()))
+        })
+        .collect();
     let slot = |&(setting, place): &(usize, usize)| {
         let info = infos[setting]
             .as_ref()

@@ -90,13 +90,16 @@ fn filter() -> Vec<sock_filter> {
         };
         (place - at - 1) as u8
     };
-    let steps = parts.into_iter().flatten().enumerate();
-    let steps = steps.map(|(at, (code, k, jt, jf))| sock_filter {
-        code: code as u16,
-        jt: place(at, jt),
-        jf: place(at, jf),
-        k,
-    });
+    let steps = parts
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(|(at, (code, k, jt, jf))| sock_filter {
+            code: code as u16,
+            jt: place(at, jt),
+            jf: place(at, jf),
+            k,
+        });
     steps.collect()
 }
 

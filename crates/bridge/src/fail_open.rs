@@ -76,8 +76,11 @@ impl FailOpenBridge {
             }
         }
         let mut netlink = Links::open().map_err(FailOpenError::of("netlink"))?;
-        let left_over = claims.iter().find_map(Claim::left_bridge).cloned();
-        let left_over = left_over.filter(|own| is_own(&mut netlink, own));
+        let left_over = claims
+            .iter()
+            .find_map(Claim::left_bridge)
+            .cloned()
+            .filter(|own| is_own(&mut netlink, own));
         let mut masters = masters(&mut netlink, left, right)?;
         if let Some(own) = &left_over
             && masters != (Some(own.index), Some(own.index))
@@ -349,15 +352,17 @@ fn remember(claims: &mut [Claim], own: Option<&OwnBridge>) -> Result<(), FailOpe
 
 /// What the interface is enslaved to.
 fn master_of(netlink: &mut Links, interface: &Interface) -> Result<Option<u32>, FailOpenError> {
-    let link = netlink.link(interface.index);
-    let link = link.map_err(FailOpenError::of(format!("ask about `{}`", interface.name)))?;
+    let link = netlink
+        .link(interface.index)
+        .map_err(FailOpenError::of(format!("ask about `{}`", interface.name)))?;
     Ok(link.master())
 }
 
 /// The name of the master, which must be a bridge.
 fn bridge_name(netlink: &mut Links, index: u32) -> Result<String, FailOpenError> {
-    let link = netlink.link(index);
-    let link = link.map_err(FailOpenError::of("ask about the bridge"))?;
+    let link = netlink
+        .link(index)
+        .map_err(FailOpenError::of("ask about the bridge"))?;
     let name = link.name().unwrap_or_default().to_owned();
     if !link.is_bridge() {
         return Err(FailOpenError::OtherMaster(name));

@@ -230,8 +230,9 @@ impl Links {
         let body = self.ask(RTM_GETLINK, &header(index, 0), &[])?;
         let flags = word(&body, 2);
         let attributes = body.get(header(0, 0).len()..);
-        let link = flags.zip(attributes);
-        let link = link.map(|(flags, attributes)| Link(flags, attributes.to_vec()));
+        let link = flags
+            .zip(attributes)
+            .map(|(flags, attributes)| Link(flags, attributes.to_vec()));
         link.ok_or_else(cut_off)
     }
 

@@ -243,8 +243,9 @@ impl Kernel {
     ) -> Result<(), ModuleError> {
         let index = index_of(name)?;
         let there = self.qdiscs()?.into_iter();
-        let there = { there }.find(|qdisc| qdisc.index == index && qdisc.parent == parent);
-        let there = there.filter(|qdisc| qdisc.handle != 0);
+        let there = { there }
+            .find(|qdisc| qdisc.index == index && qdisc.parent == parent)
+            .filter(|qdisc| qdisc.handle != 0);
         let place = || format!("`{name}` ({parent})");
         match (verb, there) {
             (Verb::Add, Some(there)) => {

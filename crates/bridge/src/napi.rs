@@ -73,8 +73,8 @@ impl Napis {
     pub(crate) fn open() -> io::Result<Self> {
         let socket = connect(NETLINK_GENERIC)?;
         let mut napis = Self { socket, family: 0 };
-        let asked = Asked::new(GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY);
-        let asked = asked.with(CTRL_ATTR_FAMILY_NAME, FAMILY);
+        let asked =
+            Asked::new(GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY).with(CTRL_ATTR_FAMILY_NAME, FAMILY);
         let mut family = None;
         napis.ask(&asked, |answer| {
             family = find(answer, CTRL_ATTR_FAMILY_ID).and_then(short);
@@ -86,8 +86,8 @@ impl Napis {
 
     /// The numbers of those of the interface with this index.
     pub(crate) fn of(&self, interface: u32) -> io::Result<Vec<u32>> {
-        let asked = Asked::new(self.family, DUMP, NETDEV_CMD_NAPI_GET);
-        let asked = asked.with(NETDEV_A_NAPI_IFINDEX, &interface.to_ne_bytes());
+        let asked = Asked::new(self.family, DUMP, NETDEV_CMD_NAPI_GET)
+            .with(NETDEV_A_NAPI_IFINDEX, &interface.to_ne_bytes());
         let mut found = Vec::new();
         self.ask(&asked, |answer| {
             found.extend(number(answer, NETDEV_A_NAPI_ID));

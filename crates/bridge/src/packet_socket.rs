@@ -70,8 +70,10 @@ impl PacketSocket {
     pub fn open(pool: &mut Pool, qdisc_bypass: bool) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
-        let posted = (0..BATCH).map(|_| pool.take()).collect::<Option<_>>();
-        let posted = posted.ok_or_else(|| io::Error::other("the pool of frames is too small"))?;
+        let posted = (0..BATCH)
+            .map(|_| pool.take())
+            .collect::<Option<_>>()
+            .ok_or_else(|| io::Error::other("the pool of frames is too small"))?;
         let socket = Self {
             fd,
             alarm: None,

@@ -108,8 +108,8 @@ pub(crate) fn open(
             // Without one every frame wakes the thread up.
             let has_alarm = is_alone && config.saves_wakeups;
             let alarm = has_alarm.then(Alarm::open).and_then(Result::ok);
-            let socket = PacketSocket::open(&mut pools[side], config.qdisc_bypass);
-            let mut socket = socket.doing(&format!("open a packet socket on `{name}`"))?;
+            let mut socket = PacketSocket::open(&mut pools[side], config.qdisc_bypass)
+                .doing(&format!("open a packet socket on `{name}`"))?;
             socket.set_alarm(alarm);
             socket.bind(interface).doing(&format!("bind to `{name}`"))?;
             if !is_alone {

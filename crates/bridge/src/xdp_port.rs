@@ -209,20 +209,24 @@ impl XdpPort {
         mut sockets: Vec<XdpSocket>,
         pool: &mut Pool,
     ) -> Result<Self, XdpRefusal> {
-        let function = btf::kernel_function(TAG_FUNCTION).ok().flatten();
-        let function = function.ok_or(XdpRefusal::Function)?;
-        let fds = sockets.iter().map(XdpSocket::fd);
-        let fds: Vec<OwnedFd> = fds
+        let function = btf::kernel_function(TAG_FUNCTION)
+            .ok()
+            .flatten()
+            .ok_or(XdpRefusal::Function)?;
+        let fds: Vec<OwnedFd> = sockets
+            .iter()
+            .map(XdpSocket::fd)
             .collect::<io::Result<_>>()
             .map_err(failed("keep a socket"))?;
         for socket in &mut sockets {
             socket.fill(pool.chunks());
         }
         let promiscuous = promiscuous(interface.index).map_err(failed("make it promiscuous"))?;
-        let napis = Napis::open().ok();
-        let napis = napis.filter(|napis| napis.of(interface.index).is_ok_and(|ids| ids.is_empty()));
-        let redirect = Redirect::new(interface.index, &fds, function);
-        let redirect = redirect.map_err(failed("attach an XDP program"))?;
+        let napis = Napis::open()
+            .ok()
+            .filter(|napis| napis.of(interface.index).is_ok_and(|ids| ids.is_empty()));
+        let redirect = Redirect::new(interface.index, &fds, function)
+            .map_err(failed("attach an XDP program"))?;
         let moderation = napis.and_then(|napis| Moderation::of(napis, interface.index).ok());
         Ok(Self {
             moderation,

@@ -204,8 +204,11 @@ fn links(cell: &Cell) -> Table {
     for (index, interface) in network.interfaces.iter().enumerate() {
         let medium = network.medium(index);
         let line = network.wire(index).map(|wire| &wire.line);
-        let hearers = medium.hearers(interface.node).iter();
-        let hearers: Vec<&str> = hearers.map(|&to| network.nodes[to].name.as_str()).collect();
+        let hearers: Vec<&str> = medium
+            .hearers(interface.node)
+            .iter()
+            .map(|&to| network.nodes[to].name.as_str())
+            .collect();
         table.row(vec![
             interface.name.clone(),
             rate(medium.rate()),

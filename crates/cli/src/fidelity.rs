@@ -152,8 +152,8 @@ impl FidelityArgs {
             entry.map_or(SEEDS, |entry| entry.seeds as u64)
         };
         let most = given.or_else(|| recorded.places().into_iter().map(of).max());
-        let grid = Grid::new(most.unwrap_or(SEEDS), self.quick, &self.cell)?;
-        let grid = grid.with_seeds(|place| given.unwrap_or_else(|| of(place)));
+        let grid = Grid::new(most.unwrap_or(SEEDS), self.quick, &self.cell)?
+            .with_seeds(|place| given.unwrap_or_else(|| of(place)));
         if grid.phases.is_empty() {
             let all = Grid::new(1, false, &[])?.places();
             let message = format!(
@@ -185,8 +185,11 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     let places = grid.places();
     let mut matrix = recorded.only(&places);
     args.out.as_deref().map_or(Ok(()), check_folder)?;
-    let worlds = args.world.iter().map(|square| Ready::new(square, args));
-    let worlds = worlds.collect::<anyhow::Result<Vec<_>>>()?;
+    let worlds = args
+        .world
+        .iter()
+        .map(|square| Ready::new(square, args))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
     if let (Some(most), Some(dir)) = (args.decide, &args.out) {
@@ -232,8 +235,10 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
 
 /// Reads the name of a world of the matrix.
 fn square() -> impl TypedValueParser<Value = &'static Square> {
-    let names = squares().iter().filter(|square| square.kernel.is_none());
-    let names = names.map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
+    let names = squares()
+        .iter()
+        .filter(|square| square.kernel.is_none())
+        .map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
     PossibleValuesParser::new(names).map(|name| {
         let mut squares = squares().iter();
         let square = squares.find(|square| square.world.as_str() == name);
@@ -360,8 +365,9 @@ pub(crate) fn pairs(matrix: &Matrix) -> String {
         }
         text += &table.show();
         if !summary.causes.is_empty() {
-            let causes = summary.causes.iter();
-            let causes: Vec<String> = causes
+            let causes: Vec<String> = summary
+                .causes
+                .iter()
                 .map(|(cause, count)| format!("{count} {}", cause.name()))
                 .collect();
             let _ = writeln!(text, "Different ones, by cause: {}.", causes.join(", "));

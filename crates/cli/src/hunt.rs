@@ -197,8 +197,10 @@ fn story(space: &Space, found: &Found) -> String {
         }
         Broken::Bug(what) => writeln!(story, "The program has a fault: {what}"),
     };
-    let fields = space.fields(&found.point.genes).into_iter();
-    let fields = fields.map(|(path, node)| format!("{path} = {}", node.text));
+    let fields = space
+        .fields(&found.point.genes)
+        .into_iter()
+        .map(|(path, node)| format!("{path} = {}", node.text));
     let all: Vec<String> = fields
         .chain([format!("seed {}", found.point.seed)])
         .collect();

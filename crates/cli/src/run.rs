@@ -188,8 +188,9 @@ impl RunArgs {
             return Ok((Part::new(cells, Vec::new(), &there), there));
         };
         let (spool, info) = (Spool::of(dir), &Arc::new(info.clone()));
-        let slots = (0..cells.len()).map(|number| spool.slot(0, info, world, number));
-        let slots: Vec<Slot> = slots.collect();
+        let slots: Vec<Slot> = (0..cells.len())
+            .map(|number| spool.slot(0, info, world, number))
+            .collect();
         if self.resume {
             // Captures of runs that were killed are gone.
             if self.pcap.is_empty() {
@@ -301,8 +302,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             return Ok(interrupted(args.out.is_some()));
         }
     }
-    let captures = capturing.into_iter().flatten().map(Capturing::whole);
-    let captures: Vec<Captures> = captures.collect();
+    let captures: Vec<Captures> = capturing
+        .into_iter()
+        .flatten()
+        .map(Capturing::whole)
+        .collect();
     // Nobody asks for cells any more, which take as much memory as what is written now.
     drop(parts);
     drop(cells);

@@ -4,7 +4,7 @@
 
 use crate::WrongInput;
 use crate::worlds::{Row, WORLDS, squares};
-use sojourn_fidelity::{Difference, Matrix, Pair, Place, Verdict};
+use sojourn_fidelity::{Difference, Matrix, MatrixCell, Pair, Verdict};
 use sojourn_report::significant;
 use sojourn_world::RunResult;
 
@@ -63,8 +63,9 @@ pub(crate) fn sentence(scenario: &str, results: &[RunResult]) -> Option<String> 
             Verdict::Equal => format!("Linux agrees: {}.", shown.join(", ")),
             Verdict::Different => format!("Linux differs: {}.", values(furthest)),
             Verdict::Undecided => {
-                let open = list.iter();
-                let open = open.filter(|one| one.verdict() == Verdict::Undecided);
+                let open = list
+                    .iter()
+                    .filter(|one| one.verdict() == Verdict::Undecided);
                 let furthest = open.max_by(|a, b| a.size().total_cmp(&b.size()));
                 let shown = furthest.map_or_else(String::new, values);
                 format!("Undecided whether Linux agrees ({more}): {shown}.")
@@ -129,7 +130,7 @@ fn values(difference: &Difference) -> String {
 }
 
 /// A cell by what tells it from the others.
-fn cell(place: &Place) -> String {
+fn cell(place: &MatrixCell) -> String {
     let name = place.name();
     let own = name.strip_prefix(&place.phase).map(str::trim);
     own.filter(|own| !own.is_empty())

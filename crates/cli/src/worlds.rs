@@ -269,8 +269,11 @@ fn guests(setup: Setup) -> Guests {
 
 /// The names of the worlds that have a feature, for people.
 pub(crate) fn names_with(has: fn(&Row) -> bool) -> String {
-    let fit = WORLDS.iter().filter(|row| has(row));
-    let fit: Vec<&str> = fit.map(|row| row.name.as_str()).collect();
+    let fit: Vec<&str> = WORLDS
+        .iter()
+        .filter(|row| has(row))
+        .map(|row| row.name.as_str())
+        .collect();
     fit.join(" or ")
 }
 

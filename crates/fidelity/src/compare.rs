@@ -289,8 +289,9 @@ impl Matrix {
         if differences.iter().any(|one| one.seeds.contains(&1)) {
             return Some(0);
         }
-        let open = differences.iter();
-        let open = open.filter(|one| one.verdict() == Verdict::Undecided);
+        let open = differences
+            .iter()
+            .filter(|one| one.verdict() == Verdict::Undecided);
         open.filter_map(Difference::seeds_to_decide).min()
     }
 

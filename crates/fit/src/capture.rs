@@ -211,10 +211,10 @@ impl Trips {
         };
         let mut paths = vec![(first.to_string(), *base)];
         for (far, (least, theirs)) in ends {
-            let both = theirs
+            let mut both: Vec<f64> = theirs
                 .iter()
-                .filter_map(|(interval, mean)| Some(mean.value() - trips.get(interval)?.value()));
-            let mut both: Vec<f64> = both.collect();
+                .filter_map(|(interval, mean)| Some(mean.value() - trips.get(interval)?.value()))
+                .collect();
             both.sort_by(f64::total_cmp);
             let later = both
                 .get(both.len() / 2)

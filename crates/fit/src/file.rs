@@ -242,8 +242,10 @@ fn not_json(file: &Path, head: &[u8]) -> Why {
     }
     let is_text = |line: &&&str| !line.trim().is_empty() && !line.starts_with('#');
     let numbers = |line: &&str| {
-        let words = line.split([',', ';', '\t', ' ']);
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = line
+            .split([',', ';', '\t', ' '])
+            .filter(|word| !word.is_empty())
+            .collect();
         let is_table = words.iter().all(|word| word.parse::<f64>().is_ok());
         is_table.then_some(words.len())
     };

@@ -29,8 +29,11 @@ impl Measurement {
             })
             .collect();
         let throughput = [UP, DOWN].map(|wanted| {
-            let streams = rates.iter().filter(|(way, ..)| *way == wanted);
-            let streams: Vec<_> = streams.map(|(_, points, _)| points.as_slice()).collect();
+            let streams: Vec<_> = rates
+                .iter()
+                .filter(|(way, ..)| *way == wanted)
+                .map(|(_, points, _)| points.as_slice())
+                .collect();
             sum(&streams)
         });
         let mut doubts = Vec::new();

@@ -115,13 +115,14 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
     }
     let (mut streams, round_trips) = series(&document);
     // A sender counts what it has written, of which much may be in its buffer yet.
-    let totals = document
+    let totals: BTreeMap<i64, f64> = document
         .end
         .streams
         .iter()
         .filter_map(|ended| ended.receiver.as_ref())
-        .map(|total| (total.socket, total.bits_per_second));
-    let totals: BTreeMap<i64, f64> = totals.filter(|(_, total)| is_sane(*total)).collect();
+        .map(|total| (total.socket, total.bits_per_second))
+        .filter(|(_, total)| is_sane(*total))
+        .collect();
     for (socket, (_, points)) in &mut streams {
         let values = points.iter().map(|point| Some(point.value)).collect();
         let (values, _) = held(values, totals.get(socket).copied());

@@ -71,11 +71,14 @@ impl Probes {
     /// Gives its round-trip times to a load that began at `began` and ran at the same time. Says
     /// whether it did.
     pub(crate) fn join(&self, load: &mut Measurement, began: f64) -> bool {
-        let relative = self.trips.iter().map(|point| Point {
-            t: point.t - began,
-            ..*point
-        });
-        let relative: Vec<Point> = relative.collect();
+        let relative: Vec<Point> = self
+            .trips
+            .iter()
+            .map(|point| Point {
+                t: point.t - began,
+                ..*point
+            })
+            .collect();
         let Some((from, to)) = load.settled() else {
             return false;
         };

@@ -170,8 +170,9 @@ impl Search<'_> {
 /// that load it.
 fn teller(measurements: &[Measurement], way: usize) -> Vec<usize> {
     let loads = |index: &usize, way: usize| measurements[*index].is_loaded(way);
-    let all = (0..measurements.len()).filter(|index| loads(index, way));
-    let all: Vec<usize> = all.collect();
+    let all: Vec<usize> = (0..measurements.len())
+        .filter(|index| loads(index, way))
+        .collect();
     let alone: Vec<usize> = (all.iter().copied())
         .filter(|index| !loads(index, 1 - way))
         .collect();

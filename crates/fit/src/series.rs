@@ -32,8 +32,9 @@ pub(crate) fn filled(
     values: &[Option<f64>],
     within: &RangeInclusive<f64>,
 ) -> Vec<Option<f64>> {
-    let there = times.iter().zip(values);
-    let there: Vec<(f64, f64)> = there
+    let there: Vec<(f64, f64)> = times
+        .iter()
+        .zip(values)
         .filter_map(|(&t, value)| Some((t, (*value)?)))
         .collect();
     let (Some(&first), Some(&last)) = (there.first(), there.last()) else {

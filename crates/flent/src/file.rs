@@ -160,8 +160,11 @@ fn ping(name: String, flow: &FlowResult, times: &[f64]) -> Named {
 /// Values with those between filled in as Flent does: a ping every 200 ms on a grid of 100 ms would
 /// else be points without a line.
 fn interpolated(mut values: Vec<Option<f64>>) -> Vec<Option<f64>> {
-    let there = values.iter().enumerate();
-    let there: Vec<(usize, f64)> = there.filter_map(|(at, v)| Some((at, (*v)?))).collect();
+    let there: Vec<(usize, f64)> = values
+        .iter()
+        .enumerate()
+        .filter_map(|(at, v)| Some((at, (*v)?)))
+        .collect();
     for pair in there.windows(2) {
         let [(from, first), (to, last)] = [pair[0], pair[1]];
         let begin = (from + 1).max(to.saturating_sub(MOST_STEPS));

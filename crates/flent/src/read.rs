@@ -100,8 +100,9 @@ impl Data {
     pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
         let document: Document<'_> = serde_json::from_slice(text)?;
         let missing = |what: &str| Unreadable::Missing(what.to_owned());
-        let times = document.x_values.and_then(values::<f64>);
-        let times = times
+        let times = document
+            .x_values
+            .and_then(values::<f64>)
             .filter(|times| times.windows(2).all(|pair| pair[0] < pair[1]))
             .ok_or_else(|| missing("x_values"))?;
         let results = document.results.ok_or_else(|| missing("results"))?;

@@ -22,8 +22,11 @@ pub(crate) fn frame(results: &[RunResult], rows: &[usize]) -> Frame {
     let meaning = "Seed of the run's random numbers.";
     frame.push("seed", "", meaning, Values::Seed(seeds));
     let quantities = Quantities::default();
-    let fields = results.iter().flat_map(|run| &run.params);
-    let fields: IndexSet<&str> = fields.map(|(field, _)| field.as_str()).collect();
+    let fields: IndexSet<&str> = results
+        .iter()
+        .flat_map(|run| &run.params)
+        .map(|(field, _)| field.as_str())
+        .collect();
     for field in fields {
         let quantity = quantities.of(field);
         let values = match quantity {
@@ -56,8 +59,11 @@ pub(crate) fn frame(results: &[RunResult], rows: &[usize]) -> Frame {
 /// A queue that has the option and does not name it has its default.
 fn options(frame: &mut Frame, results: &[RunResult], rows: &[usize], field: &str) {
     let texts: IndexSet<&str> = results.iter().filter_map(|run| value(run, field)).collect();
-    let named = texts.iter().flat_map(|text| queue::written(text));
-    let named: IndexMap<&str, Quantity> = named.map(|(name, (unit, _))| (name, unit)).collect();
+    let named: IndexMap<&str, Quantity> = texts
+        .iter()
+        .flat_map(|text| queue::written(text))
+        .map(|(name, (unit, _))| (name, unit))
+        .collect();
     let all: IndexMap<&str, _> = texts
         .iter()
         .map(|text| (*text, queue::options(text)))

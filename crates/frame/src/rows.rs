@@ -25,8 +25,10 @@ pub fn runs(results: &[RunResult]) -> Frame {
         frame.push(&name, "ms", meaning, Values::Number(values.collect()));
     }
     costs(&mut frame, results);
-    let digests = results.iter().map(|run| format!("{:016x}", run.digest));
-    let digests: Vec<String> = digests.collect();
+    let digests: Vec<String> = results
+        .iter()
+        .map(|run| format!("{:016x}", run.digest))
+        .collect();
     let digests = Values::texts(digests.iter().map(|text| Some(text.as_str())));
     let meaning =
         "Hash over every event: equal digests, equal runs. Zero where runs do not repeat.";

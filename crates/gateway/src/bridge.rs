@@ -243,9 +243,11 @@ pub fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     };
     let fleet = started.fleet;
     outside.follow_signals(Arc::clone(&fleet))?;
-    let control = started.control;
-    let control = control.map(|control| control.serve(Arc::clone(&fleet)));
-    let control = control.transpose().context("start the control thread")?;
+    let control = started
+        .control
+        .map(|control| control.serve(Arc::clone(&fleet)))
+        .transpose()
+        .context("start the control thread")?;
     if let Some(metrics) = started.metrics {
         let served = metrics.serve(Arc::clone(&fleet));
         served.context("start the metrics' thread")?;

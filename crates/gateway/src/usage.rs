@@ -72,8 +72,10 @@ pub fn wrong(command: &Command, given: &[OsString], error: &Error) -> Option<Str
             format!("{missing} is missing; usage: {usage}")
         }
         ErrorKind::ArgumentConflict => {
-            let others = strings(error.get(ContextKind::PriorArg)?);
-            let others: Vec<String> = others.into_iter().map(bare).collect();
+            let others: Vec<String> = strings(error.get(ContextKind::PriorArg)?)
+                .into_iter()
+                .map(bare)
+                .collect();
             if others == [name.as_str()] {
                 format!("{name} is given twice")
             } else {

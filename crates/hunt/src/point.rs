@@ -20,11 +20,14 @@ pub struct Point {
 impl Point {
     /// The first step and the lower end of everything, or the last and the upper.
     pub(crate) fn end(space: &Space, upper: bool) -> Self {
-        let genes = space.dimensions().iter().map(|it| match &it.values {
-            Values::Steps(steps) => Gene::Step(if upper { steps.len() - 1 } else { 0 }),
-            Values::Interval(it) => Gene::Value(if upper { it.high() } else { it.low() }),
-        });
-        let genes = genes.collect();
+        let genes = space
+            .dimensions()
+            .iter()
+            .map(|it| match &it.values {
+                Values::Steps(steps) => Gene::Step(if upper { steps.len() - 1 } else { 0 }),
+                Values::Interval(it) => Gene::Value(if upper { it.high() } else { it.low() }),
+            })
+            .collect();
         Self { genes, seed: 1 }
     }
 

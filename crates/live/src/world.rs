@@ -428,8 +428,10 @@ impl Whole<'_> {
             let mut outcome = whole.expect("a cell has links");
             // In the order of the scenario's links.
             let numbers = self.runs.iter().flat_map(|run| run.numbers);
-            let links = numbers.zip(outcome.links);
-            let links: BTreeMap<_, _> = links.filter_map(|(n, link)| Some((n?, link))).collect();
+            let links: BTreeMap<_, _> = numbers
+                .zip(outcome.links)
+                .filter_map(|(n, link)| Some((n?, link)))
+                .collect();
             outcome.links = links.into_values().collect();
             outcome.cpu_nanos += cpu_nanos;
             Ok(outcome)

@@ -112,8 +112,11 @@ pub unsafe extern "C" fn sojourn_net_attach(
 impl CNet {
     fn attach(&mut self, flow: &str, stacks: &[Calls; 2]) -> Result<(), String> {
         let ends = self.net.run().ends(flow).len();
-        let taken = self.attached.iter().filter(|(other, _)| other == flow);
-        let taken = taken.count();
+        let taken = self
+            .attached
+            .iter()
+            .filter(|(other, _)| other == flow)
+            .count();
         if ends == 0 {
             return Err(format!("no flow `{flow}` with `app = \"outside\"`"));
         }
@@ -128,8 +131,11 @@ impl CNet {
     }
 
     fn fork(&self) -> Result<Self, String> {
-        let net = self.net.fork().map_err(|error| error.to_string())?;
-        let net = net.ok_or("a stack cannot be copied: its `fork` is NULL, or returned NULL")?;
+        let net = self
+            .net
+            .fork()
+            .map_err(|error| error.to_string())?
+            .ok_or("a stack cannot be copied: its `fork` is NULL, or returned NULL")?;
         Ok(Self {
             net,
             info: self.info.clone(),

@@ -179,8 +179,9 @@ impl Host {
     /// A SYN begins a connection at the listening socket.
     fn begin(&mut self, packet: &Packet) -> usize {
         let listener = self.listener();
-        let options = listener.map(|fd| self.sockets[&fd].options);
-        let options = options.unwrap_or_default();
+        let options = listener
+            .map(|fd| self.sockets[&fd].options)
+            .unwrap_or_default();
         let index = self.add(&Agreed::of(packet), &options, false);
         self.conns[index].listener = listener;
         self.conns[index].tcp.listen();

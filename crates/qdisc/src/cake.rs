@@ -31,7 +31,7 @@
 
 use crate::accounts::{Backlog, Counters, DropReason};
 use crate::change::{ChangeError, alike, unchanged};
-use crate::flow::{FlowPolicy, Sharing};
+use crate::flow::Sharing;
 use crate::packet::Packet;
 use crate::params::CakeParams;
 use crate::qdisc::{Dequeue, Outlet, Qdisc};

@@ -129,8 +129,10 @@ pub(crate) fn aims(labels: &Labels<'_>) -> Vec<Aims> {
         return Vec::new();
     };
     let parts = &labels.parts;
-    let places = labels.results.iter().enumerate();
-    let places: BTreeMap<_, _> = places
+    let places: BTreeMap<_, _> = labels
+        .results
+        .iter()
+        .enumerate()
         .map(|(index, run)| (ptr::from_ref(run), index))
         .collect();
     let all = groups(labels.results);

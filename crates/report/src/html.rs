@@ -116,8 +116,7 @@ fn head(info: &ScenarioInfo, labels: &Labels<'_>) -> Value {
         names.len()
     };
     let seeds: BTreeSet<u64> = results.iter().map(|run| run.seed).collect();
-    let worlds = labels.worlds.iter().map(|world| world.as_str());
-    let worlds: Vec<&str> = worlds.collect();
+    let worlds: Vec<&str> = labels.worlds.iter().map(|world| world.as_str()).collect();
     context! {
         name => info.name.clone(),
         program => labels::programs(results),

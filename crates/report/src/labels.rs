@@ -163,8 +163,9 @@ pub fn colours_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
         found.map(|(_, colour)| *colour)
     };
     let mut taken = IndexSet::new();
-    let wanted = names.into_iter().map(own);
-    let wanted: Vec<_> = wanted
+    let wanted: Vec<_> = names
+        .into_iter()
+        .map(own)
         .map(|colour| colour.filter(|colour| taken.insert(*colour)))
         .collect();
     let colour = |colour: Option<usize>| {

@@ -105,8 +105,7 @@ fn ranked<'a>(
     list: &[&'a Headline],
     figure: fn(&Headline) -> Option<OverSeeds>,
 ) -> Vec<(&'a Headline, OverSeeds)> {
-    let values = list.iter().filter_map(|h| Some((*h, figure(h)?)));
-    let mut values: Vec<_> = values.collect();
+    let mut values: Vec<_> = list.iter().filter_map(|h| Some((*h, figure(h)?))).collect();
     values.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     values
 }

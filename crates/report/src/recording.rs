@@ -112,8 +112,9 @@ fn put<T: DataType>(
     values: &[T::T],
     levels: &[i16],
 ) -> Outcome {
-    let column = group.next_column()?;
-    let mut column = column.expect("the schema has a column for every one of ours");
+    let mut column = group
+        .next_column()?
+        .expect("the schema has a column for every one of ours");
     column
         .typed::<T>()
         .write_batch(values, Some(levels), None)?;

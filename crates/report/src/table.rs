@@ -73,8 +73,9 @@ pub(crate) fn write(
     let groups = groups(runs);
     let make = |group: usize| {
         let of = groups[group].clone();
-        let runs = of.map(|index| Ok((runs.get(index)?, labels.numbers[index])));
-        let runs: Vec<_> = runs.collect::<Result<_, ReportError>>()?;
+        let runs: Vec<_> = of
+            .map(|index| Ok((runs.get(index)?, labels.numbers[index])))
+            .collect::<Result<_, ReportError>>()?;
         encode(info, &runs, fields, &schema)
     };
     in_order(groups.len(), make, |columns| -> Result<(), ReportError> {

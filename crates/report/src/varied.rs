@@ -41,8 +41,11 @@ impl<'a> Varied<'a> {
 pub fn varied(results: &[RunResult]) -> Vec<Varied<'_>> {
     let params = results.iter().flat_map(|run| &run.params);
     let names: IndexSet<&str> = params.map(|(name, _)| name.as_str()).collect();
-    let fields = names.into_iter().map(|name| Field::new(results, name));
-    let fields: Vec<Field<'_>> = fields.filter(Field::differs).collect();
+    let fields: Vec<Field<'_>> = names
+        .into_iter()
+        .map(|name| Field::new(results, name))
+        .filter(Field::differs)
+        .collect();
     let mut part_of: Vec<usize> = (0..fields.len()).collect();
     for (index, field) in fields.iter().enumerate() {
         for other in 0..index {
@@ -168,15 +171,17 @@ fn in_common<'a, 'b>(lists: &'a [Vec<&'b str>]) -> Option<InCommon<'a, 'b>> {
         return None;
     }
     let shortest = lists.iter().map(Vec::len).min().unwrap_or(0);
-    let start = (0..shortest).take_while(|&i| others.iter().all(|other| other[i] == first[i]));
-    let start = start.count();
+    let start = (0..shortest)
+        .take_while(|&i| others.iter().all(|other| other[i] == first[i]))
+        .count();
     let from_end = |list: &[&'b str], i: usize| list[list.len() - 1 - i];
-    let end = (0..shortest - start).take_while(|&i| {
-        others
-            .iter()
-            .all(|other| from_end(other, i) == from_end(first, i))
-    });
-    let end = end.count();
+    let end = (0..shortest - start)
+        .take_while(|&i| {
+            others
+                .iter()
+                .all(|other| from_end(other, i) == from_end(first, i))
+        })
+        .count();
     let middle = |list: &'a Vec<&'b str>| &list[start..list.len() - end];
     Some((
         &first[..start],

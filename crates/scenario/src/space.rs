@@ -295,8 +295,9 @@ fn taken(
 /// The dimension of an axis of the grid.
 fn steps(axis: &sweep::Dimension) -> Dimension {
     let step = |number: usize| {
-        let fields = axis.fields();
-        let fields = fields.map(|(path, values)| (path.to_owned(), values[number].clone()));
+        let fields = axis
+            .fields()
+            .map(|(path, values)| (path.to_owned(), values[number].clone()));
         fields.collect::<Vec<_>>()
     };
     let path = axis.fields().next().map_or("", |(path, _)| path);

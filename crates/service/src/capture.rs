@@ -454,8 +454,9 @@ impl Fleet {
     ) -> Result<(), AskError> {
         let (name, remote) = self.find(pair)?;
         let (probe, view) = wanted.probe();
-        let showing = remote.show(probe);
-        let showing = showing.map_err(|error| AskError::Remote(name.clone(), error))?;
+        let showing = remote
+            .show(probe)
+            .map_err(|error| AskError::Remote(name.clone(), error))?;
         self.note(
             by,
             &format!("pair {name}: a capture begins: {}", wanted.show()),

@@ -38,14 +38,19 @@ impl Fleet {
     /// Those of one pair by its name, or of the only one.
     pub(crate) fn circuits(&self, pair: Option<&str>, wanted: Wanted) -> Result<Value, AskError> {
         let (name, remote) = self.find(pair)?;
-        let classes = remote.classes(wanted.first, wanted.count);
-        let classes = classes.map_err(|error| AskError::Remote(name.clone(), error))?;
+        let classes = remote
+            .classes(wanted.first, wanted.count)
+            .map_err(|error| AskError::Remote(name.clone(), error))?;
         let Some(tree) = classes.trees.iter().flatten().next() else {
             return Err(AskError::NoSubscribers(name));
         };
         let all = tree.classes();
-        let addresses = remote.config().side(Side::Up).circuits.clone();
-        let addresses = addresses.unwrap_or_default();
+        let addresses = remote
+            .config()
+            .side(Side::Up)
+            .circuits
+            .clone()
+            .unwrap_or_default();
         let prefixes = addresses.prefixes_of_each();
         let first = wanted.first as usize;
         let shown = all.iter().skip(first).take(wanted.count as usize);
@@ -71,8 +76,9 @@ impl Fleet {
                     if let Some((class, counts)) = of(&classes, side, first, index) {
                         circuit[side.name()] = show(class, counts);
                         if class.queue.is_some() {
-                            let trip = addresses.round_trip((first + index) as u32 + 1, side);
-                            let trip = trip.map(Span::as_millis_f64);
+                            let trip = addresses
+                                .round_trip((first + index) as u32 + 1, side)
+                                .map(Span::as_millis_f64);
                             circuit[side.name()]["round_trip_ms"] = trip.into();
                         }
                     }
@@ -105,9 +111,10 @@ impl Fleet {
                 let mut flows = member.flows.lock().unwrap_or_else(PoisonError::into_inner);
                 // One that hangs has no news.
                 let _ = flows.look(remote);
-                let first = flows.unmatched(side, circuits, ADDRESSES);
-                let first = first.into_iter();
-                let first = first.map(|(who, rate)| json!({"address": who, "rate_bps": rate}));
+                let first = flows
+                    .unmatched(side, circuits, ADDRESSES)
+                    .into_iter()
+                    .map(|(who, rate)| json!({"address": who, "rate_bps": rate}));
                 answer[side.name()]["addresses"] = first.collect();
             }
         }
@@ -120,8 +127,10 @@ impl Fleet {
     /// are whose.
     pub(crate) fn all_circuits(&self) -> Vec<(String, Classes, Arc<Circuits>)> {
         let members = self.members();
-        let remotes = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
-        let remotes: Vec<_> = remotes.collect();
+        let remotes: Vec<_> = members
+            .iter()
+            .map(|m| (m.name.clone(), m.remote.clone()))
+            .collect();
         drop(members);
         let all = |(name, remote): (String, Remote)| {
             let classes = remote.classes(0, u32::MAX).ok()?;
@@ -155,8 +164,13 @@ impl Fleet {
         let of = watched.into_iter().filter_map(|pair| {
             let classes = pair.remote.classes(0, u32::MAX).ok()?;
             classes.trees.iter().flatten().next()?;
-            let addresses = pair.remote.config().side(Side::Up).circuits.clone();
-            let addresses = addresses.unwrap_or_default();
+            let addresses = pair
+                .remote
+                .config()
+                .side(Side::Up)
+                .circuits
+                .clone()
+                .unwrap_or_default();
             let mut talkers = pair.talkers.lock().unwrap_or_else(PoisonError::into_inner);
             let sites = talkers.look(&classes, &addresses, most, Instant::now());
             Some((pair.name, sites))

@@ -108,8 +108,9 @@ impl ControlSocket {
             clients: Vec::new(),
             bell: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
         };
-        let thread = thread::Builder::new().name("control".into());
-        let thread = thread.spawn(move || server.run(&stopped))?;
+        let thread = thread::Builder::new()
+            .name("control".into())
+            .spawn(move || server.run(&stopped))?;
         Ok(ControlThread {
             stop,
             thread: Some(thread),

@@ -195,9 +195,11 @@ impl Fleet {
                 }
             };
             let members = self.members();
-            let others = members.iter().filter(|member| member.id != ending.id);
-            let others = others.filter(|other| ended.iter().all(|end| end.id != other.id));
-            let others = others.count();
+            let others = members
+                .iter()
+                .filter(|member| member.id != ending.id)
+                .filter(|other| ended.iter().all(|end| end.id != other.id))
+                .count();
             if let (Err(error), 1..) = (&ending.result, others) {
                 self.note(
                     &format!("pair {}", ending.name),

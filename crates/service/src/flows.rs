@@ -128,8 +128,10 @@ impl Flows {
             return Ok(());
         }
         let seed = remote.config().seed;
-        let empty = self.spare.take();
-        let empty = empty.unwrap_or_else(|| [FlowTable::new(seed), FlowTable::new(seed)]);
+        let empty = self
+            .spare
+            .take()
+            .unwrap_or_else(|| [FlowTable::new(seed), FlowTable::new(seed)]);
         let counted = remote.flows(empty)?;
         self.asked = Some(now);
         match span {

@@ -96,8 +96,8 @@ pub fn describe(config: &BridgeConfig) -> String {
         let rate = show_line_rate(&direction.line.rate);
         let follows = direction
             .autorate
-            .map(|_| show_autorate(&direction.autorate));
-        let follows = follows.map(|it| format!(", follows ({it})"));
+            .map(|_| show_autorate(&direction.autorate))
+            .map(|it| format!(", follows ({it})"));
         format!(
             "{} at {rate}{}",
             queue(direction),

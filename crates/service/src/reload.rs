@@ -136,8 +136,8 @@ impl Fleet {
                         continue;
                     };
                     let (name, path) = (pair.name.clone(), pcap.path.clone());
-                    let open = Recording::open(pcap);
-                    let open = open.map_err(|error| ReloadError::Pcap(name, path, error))?;
+                    let open = Recording::open(pcap)
+                        .map_err(|error| ReloadError::Pcap(name, path, error))?;
                     recordings.push((*index, open));
                 }
                 Step::Change(..) | Step::End(_) => {}
@@ -339,10 +339,15 @@ impl Step {
         Some(match self {
             Self::Start(pair) => format!("pair {} starts: {}", pair.name, describe(&pair.config)),
             Self::Change(index, _, found) => {
-                let behind = members[*index].remote.behind();
-                let behind = behind.map(|it| format!("{it} still to make the last change"));
-                let found = found.iter().map(ToString::to_string);
-                let found: Vec<String> = found.chain(behind).collect();
+                let behind = members[*index]
+                    .remote
+                    .behind()
+                    .map(|it| format!("{it} still to make the last change"));
+                let found: Vec<String> = found
+                    .iter()
+                    .map(ToString::to_string)
+                    .chain(behind)
+                    .collect();
                 format!("pair {}: {}", members[*index].name, found.join("; "))
             }
             Self::End(index) if members[*index].lives() => {

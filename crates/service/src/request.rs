@@ -254,8 +254,8 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
         "capture" => Ok(Request::Capture(pair, wanted(&object)?)),
         "circuits" => Ok(Request::Circuits(pair, counted(&object)?)),
         "talkers" => {
-            let count = number(&object, "count", talkers::MOST)?;
-            let count = count.map_or(talkers::USUAL, |count| count as usize);
+            let count = number(&object, "count", talkers::MOST)?
+                .map_or(talkers::USUAL, |count| count as usize);
             Ok(Request::Talkers(pair, count))
         }
         "verify" => Ok(Request::Verify(pair)),

@@ -149,11 +149,13 @@ pub(crate) mod tests {
         ];
         let tree = TreeSpec::new(list, vec![Spec::pfifo(10)]).expect("a tree");
         let counts = [&[0, 0][..], &sent, &[0]].concat();
-        let counts = counts.into_iter().map(|bytes| ClassCounts {
-            sent: Tally { packets: 1, bytes },
-            ..ClassCounts::default()
-        });
-        let counts: Vec<_> = counts.collect();
+        let counts: Vec<_> = counts
+            .into_iter()
+            .map(|bytes| ClassCounts {
+                sent: Tally { packets: 1, bytes },
+                ..ClassCounts::default()
+            })
+            .collect();
         Classes {
             trees: [Some(Arc::new(tree.clone())), Some(Arc::new(tree))],
             counts: [counts.clone(), counts],

@@ -22,11 +22,14 @@ impl Tin<'_> {
 
 /// The tins of a queue in tc's order; none where it has none.
 pub(crate) fn tins_of(report: &Report) -> Vec<Tin<'_>> {
-    let tins = report.stats.iter().find_map(|field| match &field.value {
-        Value::Groups(tins) if field.name == "tins" => Some(tins.as_slice()),
-        _ => None,
-    });
-    let tins = tins.unwrap_or_default();
+    let tins = report
+        .stats
+        .iter()
+        .find_map(|field| match &field.value {
+            Value::Groups(tins) if field.name == "tins" => Some(tins.as_slice()),
+            _ => None,
+        })
+        .unwrap_or_default();
     let mode = DiffServ::ALL.iter().find(|mode| mode.tins() == tins.len());
     let names = mode.map_or(&[][..], |mode| mode.names());
     let named = names.iter().zip(tins);

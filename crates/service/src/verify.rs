@@ -74,16 +74,24 @@ fn sample(member: &Watched, interfaces: &str) -> Result<Value, RemoteError> {
         if let Some(classes) = &classes
             && let Some(tree) = &classes.trees[at]
         {
-            let leaves = tree.classes().iter().zip(&classes.counts[at]);
-            let leaves = leaves.filter(|(class, _)| class.queue.is_some());
+            let leaves = tree
+                .classes()
+                .iter()
+                .zip(&classes.counts[at])
+                .filter(|(class, _)| class.queue.is_some());
             let sent: u64 = leaves.map(|(_, counts)| counts.sent.bytes).sum();
             way["circuits_bytes"] = sent.into();
-            let known = direction.circuits.as_ref().map(|it| it.prefixes_of_each());
-            let known = known.unwrap_or_default();
-            let bare = (1..)
+            let known = direction
+                .circuits
+                .as_ref()
+                .map(|it| it.prefixes_of_each())
+                .unwrap_or_default();
+            let bare: Vec<&str> = (1..)
                 .zip(tree.classes())
-                .filter(|(number, class)| class.queue.is_some() && !known.contains_key(number));
-            let bare: Vec<&str> = bare.map(|(_, class)| &*class.name).take(NAMED).collect();
+                .filter(|(number, class)| class.queue.is_some() && !known.contains_key(number))
+                .map(|(_, class)| &*class.name)
+                .take(NAMED)
+                .collect();
             way["circuits_without_address"] = bare.into();
         }
         answer[side.name()] = way;
@@ -332,18 +340,21 @@ impl Looks {
 
     /// What is said of each direction after so many seconds.
     pub fn judge(&self, seconds: f64) -> Value {
-        let pairs = self.last["pairs"].as_array().into_iter().flatten();
-        let pairs = pairs.map(|last| {
-            if let Some(error) = last["error"].as_str() {
-                return json!({"name": last["name"], "error": error});
-            }
-            let mut judged = json!({"name": last["name"]});
-            for side in Side::BOTH {
-                let seen = self.seen(last, side, seconds);
-                judged[side.name()] = seen.json();
-            }
-            judged
-        });
+        let pairs = self.last["pairs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|last| {
+                if let Some(error) = last["error"].as_str() {
+                    return json!({"name": last["name"], "error": error});
+                }
+                let mut judged = json!({"name": last["name"]});
+                for side in Side::BOTH {
+                    let seen = self.seen(last, side, seconds);
+                    judged[side.name()] = seen.json();
+                }
+                judged
+            });
         json!({"ok": true, "seconds": seconds, "pairs": pairs.collect::<Vec<_>>()})
     }
 
@@ -351,9 +362,11 @@ impl Looks {
         let first = self
             .first
             .as_ref()
-            .and_then(|first| first["pairs"].as_array());
-        let first = first.into_iter().flatten();
-        let first = first.clone().find(|first| first["name"] == last["name"]);
+            .and_then(|first| first["pairs"].as_array())
+            .into_iter()
+            .flatten()
+            .clone()
+            .find(|first| first["name"] == last["name"]);
         let now = &last[side.name()];
         let then = first.map_or(&Value::Null, |first| &first[side.name()]);
         let grown = |field: &str| {

@@ -188,8 +188,9 @@ impl Engine {
             return Ok(());
         }
         let waiting = |index: &usize| passage.interfaces[*index].waiting();
-        let interface = (0..passage.interfaces.len()).max_by_key(waiting);
-        let interface = interface.unwrap_or_default();
+        let interface = (0..passage.interfaces.len())
+            .max_by_key(waiting)
+            .unwrap_or_default();
         Err(Stop::Crowded(Crowd {
             at,
             interface,

@@ -222,8 +222,12 @@ impl Study {
             let x = numbers.map_or(number as f64, |(list, _)| list[number]);
             Some(Dot::of(x, &quantity))
         };
-        let dots = places(Some(x)).into_iter().enumerate().filter_map(dot);
-        let mut dots: Vec<Dot> = dots.filter(Dot::is_finite).collect();
+        let mut dots: Vec<Dot> = places(Some(x))
+            .into_iter()
+            .enumerate()
+            .filter_map(dot)
+            .filter(Dot::is_finite)
+            .collect();
         dots.sort_by(|a, b| a.x.total_cmp(&b.x));
         dots
     }
@@ -318,8 +322,11 @@ fn across(lines: &[Line], level: Option<Quantity>) -> Vec<Dot> {
 fn boxes(x: &Binder, of: &[Expr; 5], place: &Place, evaluator: &mut Evaluator<'_>) -> Vec<Dot> {
     let dot = |(number, at): (usize, Place)| {
         let place = [&place[..], &at].concat();
-        let quantiles = of.iter().map(|q| evaluator.quantity_at(&place, q));
-        let quantiles: Vec<Quantity> = quantiles.collect::<Result<_, _>>().ok()?;
+        let quantiles: Vec<Quantity> = of
+            .iter()
+            .map(|q| evaluator.quantity_at(&place, q))
+            .collect::<Result<_, _>>()
+            .ok()?;
         let shown: Vec<String> = quantiles.iter().map(|q| q.unit.show(q.median)).collect();
         let at: Vec<f64> = quantiles.iter().map(|q| q.unit.on_axis(q.median)).collect();
         Some(Dot {
@@ -407,8 +414,8 @@ fn over_time(
     };
     let factor = scale
         .as_ref()
-        .and_then(|scale| evaluator.quantity_at(place, scale).ok());
-    let factor = factor.map_or(1.0, |factor| factor.median);
+        .and_then(|scale| evaluator.quantity_at(place, scale).ok())
+        .map_or(1.0, |factor| factor.median);
     let mut lines = all_series(evaluator.first_run(place).as_deref(), series, of, stroke);
     for line in &mut lines {
         line.points.retain(|dot| (*from..=*to).contains(&dot.x));

@@ -108,8 +108,9 @@ fn recorded(study: &Study, claim: &Claim, world: &WorldName) -> (Status, String)
 /// How many claims have which verdict, in a world.
 fn headline(study: &Study) -> String {
     let line = |(world, title): &(WorldName, &str)| {
-        let all = study.claims.iter();
-        let all: Vec<(Status, bool)> = all
+        let all: Vec<(Status, bool)> = study
+            .claims
+            .iter()
             .map(|claim| (recorded(study, claim, world).0, claim.own))
             .collect();
         let counts = tally(&all).into_iter();
@@ -180,8 +181,8 @@ fn effort(name: &str, seeds: Option<u64>, ids: &[String], quick: bool) -> (usize
         ..Options::default()
     };
     let worlds = [0, 1].map(|index: usize| WORLDS[index].0.clone());
-    let study = Study::load(name, &options, &worlds);
-    let study = study.unwrap_or_else(|problems| panic!("{problems}"));
+    let study =
+        Study::load(name, &options, &worlds).unwrap_or_else(|problems| panic!("{problems}"));
     let choice = study.choose(ids, quick).expect("the page names claims");
     let cells = study.runs(&choice, &worlds[0]).cells;
     let simulated = cells

@@ -183,8 +183,12 @@ fn vocabulary(scenario: &Scenario) -> Vocabulary {
         }
     });
     let cell = &scenario.cells[0];
-    let links = cell.network.interfaces.iter();
-    let links: Vec<String> = links.map(|link| link.name.clone()).collect();
+    let links: Vec<String> = cell
+        .network
+        .interfaces
+        .iter()
+        .map(|link| link.name.clone())
+        .collect();
     Vocabulary {
         axes: axes.collect(),
         link: links.first().cloned().unwrap_or_default(),

@@ -22,12 +22,15 @@ impl Reproduced<'_> {
     /// when the page is made again.
     pub fn json(&self) -> String {
         let claims: Vec<Value> = self.claims.iter().map(claim_json).collect();
-        let cost = self.cost.iter().map(|(name, value)| {
-            let whole = value.fract() == 0.0 && value.abs() < 1e15;
-            let whole = whole.then(|| json!(*value as i64));
-            (name.clone(), whole.unwrap_or_else(|| json!(value)))
-        });
-        let cost: Map<String, Value> = cost.collect();
+        let cost: Map<String, Value> = self
+            .cost
+            .iter()
+            .map(|(name, value)| {
+                let whole = value.fract() == 0.0 && value.abs() < 1e15;
+                let whole = whole.then(|| json!(*value as i64));
+                (name.clone(), whole.unwrap_or_else(|| json!(value)))
+            })
+            .collect();
         let mut root = json!({
             "format": CLAIMS_FORMAT,
             "study": self.study.name,
@@ -66,8 +69,9 @@ impl Reproduced<'_> {
 
 pub(crate) fn claim_json(judged: &Judged<'_>) -> Value {
     let decisive = judged.decisive();
-    let worlds = judged.verdicts.iter();
-    let worlds: Vec<Value> = worlds
+    let worlds: Vec<Value> = judged
+        .verdicts
+        .iter()
         .map(|(w, verdict)| verdict_json(w, verdict))
         .collect();
     json!({
@@ -145,9 +149,9 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
     }
     let text = std::fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
     // What is read here is the same in the format of older programs.
-    let file = document(&text, CLAIMS_FORMAT)
-        .or_else(|damage| document(&text, OLDER_FORMAT).map_err(|_| damage));
-    let file: File = file.map_err(|d| ReportError::damaged(&path, d))?;
+    let file: File = document(&text, CLAIMS_FORMAT)
+        .or_else(|damage| document(&text, OLDER_FORMAT).map_err(|_| damage))
+        .map_err(|d| ReportError::damaged(&path, d))?;
     Ok(Some(Reproduction {
         study: file.study,
         claims: file.claims.into_iter().map(|claim| claim.id).collect(),

@@ -64,10 +64,10 @@ impl<'a> Reproduced<'a> {
         }
         let worlds = found.keys().cloned().collect();
         let (charts, tables) = (study.charts(&found), study.tables(&found));
-        let found = found
+        let found: Vec<_> = found
             .into_iter()
-            .map(|(world, outcomes)| Ok((world, outcomes.read()?)));
-        let found: Vec<_> = found.collect::<Result<_, ReportError>>()?;
+            .map(|(world, outcomes)| Ok((world, outcomes.read()?)))
+            .collect::<Result<_, ReportError>>()?;
         let (runs, failures, info) = gather(study, found);
         let (results, rest) = Rest::of(runs);
         Ok(Self {
@@ -86,8 +86,10 @@ impl<'a> Reproduced<'a> {
 
     /// How a world's claims came out, in a line without its end.
     pub fn headline(&self, world: &WorldName) -> String {
-        let found = self.claims.iter();
-        let found = found.filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
+        let found = self
+            .claims
+            .iter()
+            .filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
         let counts = tally(&found.collect::<Vec<_>>()).join("; ");
         let worse = match self.verdicts(world).filter(|it| it.is_worse).count() {
             0 => String::new(),

@@ -47,9 +47,11 @@ pub(crate) fn tally(claims: &[(Status, bool)]) -> Vec<String> {
     ];
     let of = |status, own| claims.iter().filter(|it| **it == (status, own)).count();
     let counts = |own, all: bool| {
-        let shown = SHOWN.map(|status| (of(status, own), status.title()));
-        let shown = shown.into_iter().filter(|(count, _)| all || *count > 0);
-        let shown = shown.map(|(count, title)| format!("{count} {title}"));
+        let shown = SHOWN
+            .map(|status| (of(status, own), status.title()))
+            .into_iter()
+            .filter(|(count, _)| all || *count > 0)
+            .map(|(count, title)| format!("{count} {title}"));
         shown.collect::<Vec<_>>().join(", ")
     };
     let own = claims.iter().filter(|(_, own)| *own).count();

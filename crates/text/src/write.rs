@@ -80,8 +80,9 @@ fn inline(node: &Node) -> String {
         }
         Value::Table(entries) if entries.is_empty() => "{}".into(),
         Value::Table(entries) => {
-            let entries = entries.iter();
-            let entries = entries.map(|it| format!("{} = {}", key_text(&it.key), inline(&it.node)));
+            let entries = entries
+                .iter()
+                .map(|it| format!("{} = {}", key_text(&it.key), inline(&it.node)));
             format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
         }
     }

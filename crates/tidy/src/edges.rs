@@ -31,10 +31,15 @@ pub type Edges = BTreeMap<String, Uses>;
 /// Names what is missing if the block or an arrow is.
 pub fn documented(architecture: &Source) -> Result<Edges, Finding> {
     let wrong = |problem| move || architecture.finding(0, problem, "see crates/tidy");
-    let mut below = architecture.text.split(MARK).skip(1);
-    let below = below.next().ok_or_else(wrong("no mark"))?;
-    let block = below.split("```").nth(1);
-    let block = block.ok_or_else(wrong("no block below the mark"))?;
+    let below = architecture
+        .text
+        .split(MARK)
+        .nth(1)
+        .ok_or_else(wrong("no mark"))?;
+    let block = below
+        .split("```")
+        .nth(1)
+        .ok_or_else(wrong("no block below the mark"))?;
     let lines = block.lines().skip(1).filter(|line| !line.trim().is_empty());
     let edge = |line: &str| {
         let (name, uses) = line.split_once('→').ok_or_else(wrong("a line without →"))?;

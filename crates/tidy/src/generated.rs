@@ -55,8 +55,9 @@ fn difference(found: &str, wanted: &str) -> Option<String> {
     if found == wanted {
         return None;
     }
-    let same = { found.split('\n').zip(wanted.split('\n')) }.take_while(|(a, b)| a == b);
-    let same = same.count();
+    let same = { found.split('\n').zip(wanted.split('\n')) }
+        .take_while(|(a, b)| a == b)
+        .count();
     let shown = |text: &str| text.split('\n').nth(same).unwrap_or("(the end)").to_owned();
     let (line, is, should) = (same + 1, shown(found), shown(wanted));
     Some(format!(

@@ -180,8 +180,11 @@ fn is_written_by_people(path: &Path, name: &str) -> bool {
 /// # Panics
 /// If there is a finding; the message lists them all.
 pub fn expect_none(findings: &[Finding]) {
-    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
-    let lines = lines.join("\n");
+    let lines = findings
+        .iter()
+        .map(Finding::to_string)
+        .collect::<Vec<_>>()
+        .join("\n");
     assert!(
         findings.is_empty(),
         "{} finding(s):\n{lines}",

@@ -335,8 +335,12 @@ impl FlowRecorder {
     /// What the app has measured, each of its metrics in their order.
     fn measured(&self, app: &sojourn_apps::Spec) -> Vec<Measured> {
         let of = |&metric: &Metric| {
-            let samples = self.seldom.observed.iter().find(|(m, _)| *m == metric);
-            let samples = samples.map(|(_, samples)| samples);
+            let samples = self
+                .seldom
+                .observed
+                .iter()
+                .find(|(m, _)| *m == metric)
+                .map(|(_, samples)| samples);
             let amount = match metric.measure().gathering {
                 Gathering::Sum => Amount::Sum(samples.map_or(0.0, |s| s.sum)),
                 Gathering::Sample => {

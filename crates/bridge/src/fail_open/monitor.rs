@@ -88,8 +88,9 @@ impl Monitor {
             mtus: None,
         };
         let rings = Arc::clone(&bell);
-        let thread = thread::Builder::new().name("fail open".into());
-        let thread = thread.spawn(move || looker.run(&news, &rings, tell))?;
+        let thread = thread::Builder::new()
+            .name("fail open".into())
+            .spawn(move || looker.run(&news, &rings, tell))?;
         Ok(Self {
             bell,
             thread: Some(thread),
@@ -190,8 +191,10 @@ impl Looker {
             Err(why) => return (FailOpenState::not_ready(&why), gate.unwrap_or_default()),
         };
         let ports = &self.watched.ports;
-        let names = ports.iter().map(|port| port.name.as_str());
-        let mut names = names.chain([place.name.as_str()]);
+        let mut names = ports
+            .iter()
+            .map(|port| port.name.as_str())
+            .chain([place.name.as_str()]);
         let addressed = names.find(|name| has_address(name));
         let mut state = FailOpenState::of(&place.name, addressed, self.filters.as_deref());
         let gate = gate.unwrap_or_else(|why| {
@@ -212,8 +215,10 @@ impl Looker {
             .put_back()
             .map_err(|error| format!("put the BPF program at an interface back: {error}"))?;
         let ports = self.watched.ports.iter().zip(put_back);
-        let lost = ports.filter(|(_, was_gone)| *was_gone);
-        let lost: Vec<_> = lost.map(|(port, _)| format!("`{}`", port.name)).collect();
+        let lost: Vec<_> = ports
+            .filter(|(_, was_gone)| *was_gone)
+            .map(|(port, _)| format!("`{}`", port.name))
+            .collect();
         Ok((!lost.is_empty()).then(|| {
             format!(
                 "{} has lost the BPF program that keeps frames from the kernel bridge; put it back",

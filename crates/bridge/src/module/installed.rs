@@ -54,8 +54,9 @@ impl Installed {
         let told = find(stats, TCA_STATS_APP).map(text).unwrap_or_default();
         let kind = text(find(attributes, TCA_KIND)?);
         let is_ours = kind == KIND;
-        let report = Some(&told).filter(|_| is_ours);
-        let report = report.and_then(|told| serde_json::from_str::<Json>(told).ok());
+        let report = Some(&told)
+            .filter(|_| is_ours)
+            .and_then(|told| serde_json::from_str::<Json>(told).ok());
         let options = find(attributes, TCA_OPTIONS).filter(|_| is_ours);
         Some(Self {
             device: String::new(),

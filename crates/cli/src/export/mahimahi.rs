@@ -122,8 +122,9 @@ fn log(
 ) -> Result<String, WrongInput> {
     let wrong = |text: &str| WrongInput(text.to_owned());
     let named = Named::of(stem).ok_or_else(|| wrong("its name is not that of a run's capture"))?;
-    let run = named.find(results);
-    let run = run.ok_or_else(|| wrong("the folder has no result of this run"))?;
+    let run = named
+        .find(results)
+        .ok_or_else(|| wrong("the folder has no result of this run"))?;
     let source = Source {
         name: info.name.clone(),
         text: info.source.clone().unwrap_or_default(),
@@ -131,8 +132,9 @@ fn log(
     };
     let cell = Scenario::cell(&source, &run.params, run.seed)
         .map_err(|problems| WrongInput(problems.to_string()))?;
-    let link = (cell.network.interfaces.iter()).position(|one| one.name == named.link);
-    let link = link.ok_or_else(|| wrong("the scenario has no link of this name"))?;
+    let link = (cell.network.interfaces.iter())
+        .position(|one| one.name == named.link)
+        .ok_or_else(|| wrong("the scenario has no link of this name"))?;
     let mut events = opportunities(&cell, link)?;
     packets([before, behind], cell.end(), &mut events)?;
     events.sort_by_key(|(at, _)| *at);

@@ -91,15 +91,18 @@ impl Rounds<'_> {
 
 /// The cells, those first of which a figure needs the fewest seeds; alike ones in the grid's order.
 fn in_order<'a>(grid: &'a Grid, matrix: &Matrix, names: &[&WorldName]) -> Vec<Group<'a>> {
-    let groups = grid.phases.iter().flat_map(|phase| {
-        let cells = phase.cells.chunk_by(|a, b| a.params == b.params);
-        cells.map(move |seeds| Group {
-            phase,
-            seeds,
-            place: MatrixCell::of(phase.name, &seeds[0].params),
+    let mut groups: Vec<Group<'a>> = grid
+        .phases
+        .iter()
+        .flat_map(|phase| {
+            let cells = phase.cells.chunk_by(|a, b| a.params == b.params);
+            cells.map(move |seeds| Group {
+                phase,
+                seeds,
+                place: MatrixCell::of(phase.name, &seeds[0].params),
+            })
         })
-    });
-    let mut groups: Vec<Group<'a>> = groups.collect();
+        .collect();
     groups.sort_by_cached_key(|group| {
         let needs = matrix.seeds_to_decide_one(&group.place, names);
         needs.unwrap_or(usize::MAX)

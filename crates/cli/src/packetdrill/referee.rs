@@ -31,8 +31,10 @@ pub(super) fn ask(files: &[PathBuf], wanted: Wanted) -> anyhow::Result<Vec<Outco
     let machine = machine(wanted, 1)?;
     let stop = stop_on_signal()?;
     let mut guest = machine.prepare(Output::Log)?;
-    let absolute = files.iter().map(std::path::absolute);
-    let absolute: Vec<PathBuf> = absolute.collect::<Result<_, _>>()?;
+    let absolute: Vec<PathBuf> = files
+        .iter()
+        .map(std::path::absolute)
+        .collect::<Result<_, _>>()?;
     fs::write(guest.dir().join(SCRIPTS), json!(absolute).to_string())
         .context("cannot write a guest's scripts")?;
     let arguments = ROLES_SCRIPTS.iter().map(|&word| word.to_owned()).collect();

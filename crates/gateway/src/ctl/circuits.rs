@@ -277,12 +277,15 @@ fn talkers(sites: &Value) -> Table {
 /// The first addresses of what matches no circuit.
 fn addresses(unmatched: &Value) -> String {
     let ways = ["up", "down"].into_iter().filter_map(|way| {
-        let first = unmatched[way]["addresses"].as_array()?.iter().map(|one| {
-            let rate = Rate::from_bps(one["rate_bps"].as_f64().unwrap_or(0.0) as u64);
-            let who = one["address"].as_str().unwrap_or_default();
-            format!("{who} {}", rough_rate(rate))
-        });
-        let first: Vec<_> = first.collect();
+        let first: Vec<_> = unmatched[way]["addresses"]
+            .as_array()?
+            .iter()
+            .map(|one| {
+                let rate = Rate::from_bps(one["rate_bps"].as_f64().unwrap_or(0.0) as u64);
+                let who = one["address"].as_str().unwrap_or_default();
+                format!("{who} {}", rough_rate(rate))
+            })
+            .collect();
         (!first.is_empty()).then(|| format!("  {way}: {}\n", first.join(", ")))
     });
     let ways: String = ways.collect();
@@ -294,12 +297,14 @@ fn addresses(unmatched: &Value) -> String {
 
 /// Circuits that no packet can be told by, and why.
 fn unshaped(circuits: &[Value]) -> String {
-    let told = circuits.iter().filter_map(|circuit| {
-        let why = circuit["unshaped"].as_str()?;
-        let name = circuit["name"].as_str().unwrap_or_default();
-        Some(format!("  circuit `{name}`: {why}\n"))
-    });
-    let told: String = told.collect();
+    let told: String = circuits
+        .iter()
+        .filter_map(|circuit| {
+            let why = circuit["unshaped"].as_str()?;
+            let name = circuit["name"].as_str().unwrap_or_default();
+            Some(format!("  circuit `{name}`: {why}\n"))
+        })
+        .collect();
     if told.is_empty() {
         return told;
     }

@@ -90,14 +90,14 @@ fn queues(view: &View, height: usize, lines: &mut Vec<Line<'static>>) {
     lines.push(bold(row([
         "", "rate", "pkt/s", "delay", "high", "backlog", "drops/s", "marks/s", "sp/bk",
     ])));
-    let ways = view
+    let ways: Vec<_> = view
         .pair()
         .ways()
         .into_iter()
         .flatten()
         .enumerate()
-        .filter(|(_, (name, _))| view.sides.has(name));
-    let ways: Vec<_> = ways.collect();
+        .filter(|(_, (name, _))| view.sides.has(name))
+        .collect();
     let unmatched = ways.iter().filter(|(_, (_, way))| way.unmatched.is_some());
     // Title, heads, key line, flows; and two lines of each direction.
     let pairs: usize = ways.iter().map(|(_, (_, way))| way.queues.len()).sum();
@@ -337,8 +337,9 @@ fn flows(view: &View, width: usize) -> Vec<String> {
         .into_iter()
         .flatten()
         .filter(|(name, _)| view.sides.has(name));
-    let flows = ways.flat_map(|(name, way)| way.flows.iter().map(move |flow| (name, flow)));
-    let mut flows: Vec<(&str, &Flow)> = flows.collect();
+    let mut flows: Vec<(&str, &Flow)> = ways
+        .flat_map(|(name, way)| way.flows.iter().map(move |flow| (name, flow)))
+        .collect();
     let measure = |flow: &Flow| match view.order {
         Order::Rate => flow.rate_bps,
         Order::Delay => flow.delay_ms,

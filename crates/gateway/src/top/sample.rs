@@ -244,8 +244,9 @@ impl Waited {
     /// None without packets.
     fn between([new, old]: [&[u64]; 2], sum_ms: f64, bounds_ms: &[f64]) -> Option<Self> {
         let pairs = new.iter().zip(old);
-        let counts = pairs.map(|(new, old)| new.checked_sub(*old));
-        let counts: Vec<u64> = counts.collect::<Option<_>>()?;
+        let counts: Vec<u64> = pairs
+            .map(|(new, old)| new.checked_sub(*old))
+            .collect::<Option<_>>()?;
         let all: u64 = counts.iter().sum();
         if all == 0 {
             return None;

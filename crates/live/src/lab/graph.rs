@@ -103,8 +103,11 @@ pub(crate) fn is_dumbbell(network: &Network) -> bool {
 impl Graph {
     /// Builds the test bed.
     pub(crate) fn new(plan: &Plan, network: &Network, joints: &[Joint]) -> io::Result<Self> {
-        let nodes = network.nodes.iter();
-        let nodes: Vec<Namespace> = nodes.map(|_| namespace()).collect::<io::Result<_>>()?;
+        let nodes: Vec<Namespace> = network
+            .nodes
+            .iter()
+            .map(|_| namespace())
+            .collect::<io::Result<_>>()?;
         for node in &nodes {
             node.run(|| sysctls(&IPV6_OFF))?;
         }
@@ -116,8 +119,11 @@ impl Graph {
                 [2, 2, number as u8, 0, place, port]
             })
         };
-        let labs = joints.iter().enumerate().map(join);
-        let labs: Vec<Lab> = labs.collect::<io::Result<_>>()?;
+        let labs: Vec<Lab> = joints
+            .iter()
+            .enumerate()
+            .map(join)
+            .collect::<io::Result<_>>()?;
         for (number, node) in nodes.iter().enumerate() {
             node.run(|| set_up(number, plan, network, joints))?;
         }
@@ -156,8 +162,9 @@ fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::
         else {
             continue;
         };
-        let joint = (joints.iter()).position(|joint| joint.links.contains(&Some(link)));
-        let joint = joint.expect("every link is one of a joint's");
+        let joint = (joints.iter())
+            .position(|joint| joint.links.contains(&Some(link)))
+            .expect("every link is one of a joint's");
         let device = index(&device(joint))?;
         let window = plan.initial_window.unwrap_or(USUAL_WINDOW);
         netlink.route(device, self::network(other), PREFIX, window)?;

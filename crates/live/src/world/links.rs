@@ -225,8 +225,7 @@ impl Pairs {
 impl<'a> Links<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
         let cell = run.cell;
-        let recorders = link_recorders(cell).into_iter().enumerate();
-        let mut recorders: BTreeMap<_, _> = recorders.collect();
+        let mut recorders: BTreeMap<_, _> = link_recorders(cell).into_iter().enumerate().collect();
         // What no link has is recorded too, and nobody asks for it.
         let spare = LinkRecorder::new(Window::of(cell), None);
         let mut recorder = |link: Option<usize>| match link {

@@ -185,8 +185,9 @@ impl Adth {
             control.nodal_delay = Span::from_nanos(nodal as u64);
             control.mac_delay = Span::from_nanos(mac as u64);
         }
-        let limit = (control.factor * estimate) as u32;
-        let limit = limit.max(params.min).min(params.max);
+        let limit = ((control.factor * estimate) as u32)
+            .max(params.min)
+            .min(params.max);
         let has_slowed = (state.largest).is_some_and(|largest| mac * f64::from(largest) >= target);
         if nodal >= target || sums.refused || backlog > limit || has_slowed {
             control.limit = limit;

@@ -152,11 +152,13 @@ impl Given<'_> {
             .iter()
             .filter(|group| !group.iter().any(|name| self.has(name)));
         let end = end_of(self.text);
-        let kept = kept.flat_map(|group| group.iter()).filter_map(|name| {
-            let (opt, _) = self.kind.option(name)?;
-            Some((opt, (opt.access.get)(running)?, end..end))
-        });
-        let kept: Vec<_> = kept.collect();
+        let kept: Vec<_> = kept
+            .flat_map(|group| group.iter())
+            .filter_map(|name| {
+                let (opt, _) = self.kind.option(name)?;
+                Some((opt, (opt.access.get)(running)?, end..end))
+            })
+            .collect();
         let over = self
             .kind
             .derived

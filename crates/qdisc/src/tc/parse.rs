@@ -379,8 +379,12 @@ impl Kind {
             (_, Ok(span)) if !span.is_zero() => Unit::Time,
             _ => return None,
         };
-        let fits = self.options.iter().filter(|opt| opt.unit == unit);
-        let fits: Vec<String> = fits.map(|opt| format!("`{} {text}`", opt.name)).collect();
+        let fits: Vec<String> = self
+            .options
+            .iter()
+            .filter(|opt| opt.unit == unit)
+            .map(|opt| format!("`{} {text}`", opt.name))
+            .collect();
         match &*fits {
             [] => None,
             [one] => Some(format!("did you mean {one}?")),

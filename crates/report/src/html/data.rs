@@ -128,8 +128,11 @@ fn distinct(results: &[RunResult]) -> (Option<Vec<RunResult>>, Option<Vec<usize>
     if crate::repeated(results).is_none() {
         return (None, None);
     }
-    let places = results.iter().enumerate();
-    let places: BTreeMap<_, _> = places.map(|(i, run)| (ptr::from_ref(run), i)).collect();
+    let places: BTreeMap<_, _> = results
+        .iter()
+        .enumerate()
+        .map(|(i, run)| (ptr::from_ref(run), i))
+        .collect();
     let kept = groups(results).into_iter().flatten();
     let (runs, places) = kept
         .map(|run| (run.clone(), places[&ptr::from_ref(run)]))

@@ -23,8 +23,12 @@ pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
             wins => wins,
         }
     };
-    let seeds: BTreeSet<u64> = labels.results.iter().map(|run| run.seed).collect();
-    let seeds = seeds.len();
+    let seeds = labels
+        .results
+        .iter()
+        .map(|run| run.seed)
+        .collect::<BTreeSet<_>>()
+        .len();
     let parts = aims::aims(labels).into_iter().map(|part| {
         let all = part.conditions;
         let list = part.list.iter().map(|aim| {

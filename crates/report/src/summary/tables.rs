@@ -154,8 +154,11 @@ impl Table {
         let columns: Value = std::iter::once(json!(RUN))
             .chain(columns.map(|(path, _)| json!(path.join("."))))
             .collect();
-        let empty = there().enumerate().filter(|(_, (_, has))| !**has);
-        let empty: Value = empty.map(|(number, _)| json!(number)).collect();
+        let empty: Value = there()
+            .enumerate()
+            .filter(|(_, (_, has))| !**has)
+            .map(|(number, _)| json!(number))
+            .collect();
         let paths = json!(paths);
         write!(
             to,

@@ -102,8 +102,7 @@ impl Held {
         }
         let rate = |link: &usize| network.wire(*link)?.line.rate.fixed();
         let path = network.path(flow.from, flow.to)?;
-        let rates = path.iter().map(|link| Some((rate(link)?, *link)));
-        let rates: Option<Vec<_>> = rates.collect();
+        let rates: Option<Vec<_>> = path.iter().map(|link| Some((rate(link)?, *link))).collect();
         let (rate, link) = rates?.into_iter().min()?;
         let window = u64::from(config.receive_window_max);
         // ns-2's senders have no buffer.

@@ -66,8 +66,12 @@ impl Reading<'_> {
         if table.pair.is_empty() {
             self.complain("pair", "at least one pair is needed");
         }
-        let pairs = table.pair.into_iter().enumerate();
-        let pairs: Vec<_> = pairs.map(|(index, pair)| self.pair(index, pair)).collect();
+        let pairs: Vec<_> = table
+            .pair
+            .into_iter()
+            .enumerate()
+            .map(|(index, pair)| self.pair(index, pair))
+            .collect();
         let pairs: Vec<BridgePair> = pairs.into_iter().collect::<Option<_>>()?;
         for (index, pair) in pairs.iter().enumerate() {
             // By number: the names may be the same.

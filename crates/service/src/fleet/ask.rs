@@ -42,7 +42,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    fn of(name: String, remote: Remote) -> Self {
+    fn of(name: String, remote: &Remote) -> Self {
         Self {
             name,
             snapshot: remote.snapshot(),
@@ -80,11 +80,11 @@ impl Fleet {
         if name.is_none() && all.len() > 1 {
             return Ok(all
                 .into_iter()
-                .map(|(name, remote)| Said::of(name, remote))
+                .map(|(name, remote)| Said::of(name, &remote))
                 .collect());
         }
         let (name, remote) = self.find(name)?;
-        let said = Said::of(name, remote);
+        let said = Said::of(name, &remote);
         match said.snapshot {
             Err(error) => Err(AskError::Remote(said.name, error)),
             Ok(_) => Ok(vec![said]),
@@ -206,8 +206,10 @@ impl Fleet {
     /// What was changed and by whom, the oldest first; what `autorate` has done last too.
     pub(crate) fn all_history(&self) -> Vec<Value> {
         let members = self.members();
-        let remotes = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
-        let remotes: Vec<_> = remotes.collect();
+        let remotes: Vec<_> = members
+            .iter()
+            .map(|m| (m.name.clone(), m.remote.clone()))
+            .collect();
         drop(members);
         let mut told = Vec::new();
         for (name, remote) in remotes {

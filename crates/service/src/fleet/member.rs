@@ -71,11 +71,12 @@ impl Opened {
         let Pair {
             name, config, pcap, ..
         } = pair;
-        let recording = pcap.map(|pcap| {
-            let what = format!("open {}", pcap.path.display());
-            Recording::open(pcap).map_err(|source| BridgeError::Io { what, source })
-        });
-        let recording = recording.transpose()?;
+        let recording = pcap
+            .map(|pcap| {
+                let what = format!("open {}", pcap.path.display());
+                Recording::open(pcap).map_err(|source| BridgeError::Io { what, source })
+            })
+            .transpose()?;
         let (probe, view) = recording.as_ref().map(Recording::probe).unzip();
         let (opened, is_open) = channel();
         let (go, may_go) = channel();
@@ -98,11 +99,13 @@ impl Opened {
                 })));
             }
         };
-        let thread = thread::Builder::new().name(name.clone()).spawn(forward);
-        let thread = thread.map_err(|source| BridgeError::Io {
-            what: "start a forwarding thread".into(),
-            source,
-        })?;
+        let thread = thread::Builder::new()
+            .name(name.clone())
+            .spawn(forward)
+            .map_err(|source| BridgeError::Io {
+                what: "start a forwarding thread".into(),
+                source,
+            })?;
         // It says something in any case, unless it panics.
         let answer = is_open.recv().unwrap_or_else(|_| {
             Err(BridgeError::Io {

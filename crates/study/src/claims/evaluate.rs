@@ -415,8 +415,7 @@ impl<'a> Evaluator<'a> {
             let room = step(a, b) / a.abs().max(f64::MIN_POSITIVE) + slack;
             let seeds = pair[0].seeds.iter().zip(&pair[1].seeds);
             let allowed = slack * a.abs();
-            let seeds = seeds.map(|(a, b)| step(*a, *b) + allowed);
-            let seeds: Vec<f64> = seeds.collect();
+            let seeds: Vec<f64> = seeds.map(|(a, b)| step(*a, *b) + allowed).collect();
             // Written so that no value is no step in the right direction.
             let finding = match seeds[..] {
                 [] => Finding::of(room >= 0.0),
@@ -575,8 +574,11 @@ impl Recorded {
             let several = Missing::several(&said, "row", &differing).message();
             return Err(Missing::Unclear(format!("{}: {several}", self.file)));
         }
-        let values = rows.iter().map(|row| row.values[column]);
-        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let values: Vec<f64> = rows
+            .iter()
+            .map(|row| row.values[column])
+            .filter(|value| value.is_finite())
+            .collect();
         if values.is_empty() {
             let word = &self.words()[column];
             let missing = format!("{} has no value of `{word}` for {said}", self.file);

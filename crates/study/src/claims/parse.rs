@@ -233,8 +233,12 @@ impl Parser<'_> {
         let TokenKind::Name(name) = self.peek() else {
             return self.wrong("a set of values, as `{a, b}` or by its name");
         };
-        let sets = self.words.sets.iter().filter(|set| set.axis == axis);
-        let sets: Vec<_> = sets.collect();
+        let sets: Vec<_> = self
+            .words
+            .sets
+            .iter()
+            .filter(|set| set.axis == axis)
+            .collect();
         let known: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
         let axis = &self.words.axes[axis].name;
         let message = || format!("`{axis}` has no set named `{name}`");
@@ -504,11 +508,12 @@ impl Parser<'_> {
     /// A value without its axis: it must belong to one axis only.
     fn bare(&self, text: &str, span: Range<usize>) -> Parsed<(usize, usize)> {
         let axes = self.words.axes.iter().enumerate();
-        let found = axes.filter_map(|(number, axis)| {
-            let value = axis.value(text)?;
-            Some((number, value))
-        });
-        let found: Vec<_> = found.collect();
+        let found: Vec<_> = axes
+            .filter_map(|(number, axis)| {
+                let value = axis.value(text)?;
+                Some((number, value))
+            })
+            .collect();
         match found[..] {
             [only] => Ok(only),
             [] => {

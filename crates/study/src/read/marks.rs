@@ -26,8 +26,10 @@ impl Reader {
             Value::Table(entries)
                 if self.kept && entries.iter().all(|entry| entry.key != "verdict") =>
             {
-                let why = entries.iter().find(|entry| entry.key == "why");
-                let why = why.map_or(String::new(), |why| why.node.text.clone());
+                let why = entries
+                    .iter()
+                    .find(|entry| entry.key == "why")
+                    .map_or(String::new(), |why| why.node.text.clone());
                 Some(vec![Mark::without_verdict(why)])
             }
             Value::Table(_) => Some(vec![self.mark(&node, &path, setting)?]),

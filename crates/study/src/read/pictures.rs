@@ -71,15 +71,15 @@ impl Reader {
             x_label: fields.field("x_label", &mut self.problems)?,
             log: self.log(&fields)?,
         };
-        let around = plan
+        let around: Vec<Binder> = plan
             .at
             .iter()
             .map(|(axis, value)| Binder {
                 axis: *axis,
                 values: vec![*value],
             })
-            .chain(plan.panels.iter().chain(&plan.lines).cloned());
-        let around: Vec<Binder> = around.collect();
+            .chain(plan.panels.iter().chain(&plan.lines).cloned())
+            .collect();
         for (key, binders, expr) in plan.shape.quantities() {
             let binders = [&around[..], &binders].concat();
             self.finds(
@@ -219,8 +219,9 @@ impl Reader {
             return Some((f64::NEG_INFINITY, f64::INFINITY));
         };
         let second = |text: &str| text.trim().parse::<f64>().ok();
-        let ends = text.split_once("..");
-        let ends = ends.and_then(|(from, to)| Some((second(from)?, second(to)?)));
+        let ends = text
+            .split_once("..")
+            .and_then(|(from, to)| Some((second(from)?, second(to)?)));
         ends.filter(|(from, to)| from < to).or_else(|| {
             let message = format!("`{text}` is no span of time");
             let help = "seconds of the run, the earlier first: `180 .. 320`".to_owned();
@@ -437,8 +438,8 @@ impl Reader {
     /// `"10%"`
     fn share(&mut self, written: &Written, fields: &Fields<'_>) -> Option<f64> {
         let percent = written.text.strip_suffix('%').map(str::trim);
-        let share = percent.and_then(|number| number.parse::<f64>().ok());
-        let share = share
+        let share = percent
+            .and_then(|number| number.parse::<f64>().ok())
             .filter(|share| *share >= 0.0)
             .map(|share| share / 100.0);
         share.or_else(|| {

@@ -22,16 +22,17 @@ impl Memory {
     pub(super) fn new(chunk: u32, count: u32) -> io::Result<(Arc<Self>, Vec<Chunk>)> {
         let mapping = Mapping::zeros(chunk as usize * count as usize)?;
         let memory = Arc::new(Self { mapping, chunk });
-        let chunks = (0..count).map(|number| {
-            let address = u64::from(number) * u64::from(chunk);
-            let start = memory.at(address, chunk as usize);
-            Chunk {
-                start: start.expect("all of them lie in memory"),
-                address,
-                memory: Arc::clone(&memory),
-            }
-        });
-        let chunks = chunks.collect();
+        let chunks = (0..count)
+            .map(|number| {
+                let address = u64::from(number) * u64::from(chunk);
+                let start = memory.at(address, chunk as usize);
+                Chunk {
+                    start: start.expect("all of them lie in memory"),
+                    address,
+                    memory: Arc::clone(&memory),
+                }
+            })
+            .collect();
         Ok((memory, chunks))
     }
 

@@ -90,8 +90,10 @@ fn latency(spec: &Spec) -> Option<Span> {
     let (tbf, limit) = (TbfParams::of(spec)?, limit(spec)?);
     let above = |bucket: u64| limit.checked_sub(bucket);
     let rate = above(tbf.size(tbf.burst)).map(|bytes| tbf.rate.time_for(bytes));
-    let peak = tbf.peakrate.zip(tbf.mtu);
-    let peak = peak.and_then(|(peak, mtu)| above(tbf.size(mtu)).map(|bytes| peak.time_for(bytes)));
+    let peak = tbf
+        .peakrate
+        .zip(tbf.mtu)
+        .and_then(|(peak, mtu)| above(tbf.size(mtu)).map(|bytes| peak.time_for(bytes)));
     rate.max(peak)
 }
 
