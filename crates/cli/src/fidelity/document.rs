@@ -107,7 +107,7 @@ fn ns_3(recorded: &Matrix) -> String {
     let text = std::fs::read_to_string(table).expect("the repository has it");
     let (theirs, unknown) = beside_kernel(&text).expect("the table is right");
     assert!(unknown.is_empty(), "not recorded: {unknown:?}");
-    let places: Vec<Place> = theirs.places().into_iter().cloned().collect();
+    let places: Vec<MatrixCell> = theirs.places().into_iter().cloned().collect();
     let usual = [squares().first(), squares().last()].map(|square| &square.expect("some").world);
     let mut ours = recorded.only(&places);
     ours.entries.retain(|entry| usual.contains(&&entry.world));
