@@ -6,8 +6,9 @@
 //!
 //! The parts work alone: [`VirtualClock`], [`LinkLayer`](crate::LinkLayer),
 //! [`DiffServ`](crate::DiffServ), [`HostFair`](crate::HostFair) over any flow queue,
-//! [`AckFilter`](crate::AckFilter), [`Cobalt`](crate::Cobalt). `cake/tin.rs` has a tin. This file puts them together and adds what
-//! concerns all tins: choosing one, the memory limit, the estimate of an incoming rate.
+//! [`AckFilter`](crate::AckFilter), [`Cobalt`](crate::Cobalt). `cake/tin.rs` has a tin. This file
+//! puts them together and adds what concerns all tins: choosing one, the memory limit, the estimate
+//! of an incoming rate.
 //!
 //! With a shaper, the highest tin whose own clock is due goes first, else the one whose clock is
 //! due soonest: a threshold limits a tin's priority, not what it may use. Without one, tins take

@@ -5,8 +5,8 @@
 //! running one follows it (`reload.rs`).
 
 use crate::subscribers::{SubscriberFiles, Subscribers};
+use crate::version::Version;
 use read::Reading;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_autorate::{Params, Reflector};
 use sojourn_bridge::{FailOpen, PortChoice};
 use sojourn_line::Line;
@@ -14,48 +14,16 @@ use sojourn_qdisc::Entrance;
 use sojourn_text::hop::HopTable;
 use sojourn_text::problem::{Problem, Problems};
 use sojourn_text::quantity::{Address, Bytes, Device, Duration, Group, Name};
-use sojourn_text::read::{Read, wrong_type};
+use sojourn_text::read::Read;
 use sojourn_text::tree::{Node, Value};
 use sojourn_text::{Files, Resolver, Warnings, named_text};
 use sojourn_text::{table, words};
 use sojourn_units::Span;
-use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 mod read;
-
-/// The only version so far.
-const VERSION: i64 = 1;
-
-/// The number of the format.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Version;
-
-impl JsonSchema for Version {
-    fn schema_name() -> Cow<'static, str> {
-        "version".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "description": "The version of the format.", "const": VERSION })
-    }
-}
-
-impl Read for Version {
-    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        let problem = match node.value {
-            Value::Integer(VERSION) => return Some(Self),
-            Value::Integer(other) => {
-                let message = format!("{other} is not a version that this program reads");
-                Problem::new(node.at, path, message)
-            }
-            _ => wrong_type(node, path, "an integer"),
-        };
-        problems.refuse(problem.help(format!("for example `version = {VERSION}`")))
-    }
-}
 
 words! {
     /// What happens to the link when the bridge's process dies.

@@ -36,6 +36,7 @@ mod talkers;
 mod tins;
 mod top;
 mod verify;
+mod version;
 
 pub use capture::{CapturePlace, Recorded};
 pub use control::{CONTROL, ControlError, ControlSocket, ControlThread};

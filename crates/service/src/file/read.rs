@@ -2,9 +2,9 @@
 
 use super::{
     Around, BridgeFile, BridgePair, BridgeTable, FailOpenWord, PairTable, PcapFile, PortWord,
-    Version,
 };
 use crate::subscribers::{SubscriberFiles, Subscribers};
+use crate::version::Version;
 use sojourn_autorate::Params;
 use sojourn_bridge::{BeyondWorkers, FailOpen, PortChoice};
 use sojourn_line::Line;

@@ -4,7 +4,7 @@ use super::label::Label;
 use super::model::Subscribers;
 use super::prefix::Addresses;
 use super::settle::{Draft, DraftCircuit, DraftSite};
-use crate::file::Version;
+use crate::version::Version;
 use sojourn_text::problem::Problems;
 use sojourn_text::quantity::{Queue, Speed};
 use sojourn_text::queue::ethernet;
