@@ -69,6 +69,7 @@ impl Numbered {
             number: self.number,
             len: self.size,
             sent,
+            ..Datagram::default()
         });
         self.number = self.number.wrapping_add(1);
     }

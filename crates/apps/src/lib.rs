@@ -29,6 +29,7 @@ mod onoff;
 mod outside;
 mod ping;
 mod port;
+mod realtime;
 mod sink;
 mod steps;
 mod telemetry;
@@ -47,6 +48,7 @@ pub use onoff::OnOff;
 pub use outside::Outside;
 pub use ping::Ping;
 pub use port::{App, Datagram, Input, Message, Port};
+pub use realtime::Realtime;
 pub use steps::Steps;
 pub use telemetry::Telemetry;
 pub use web::Web;
@@ -55,7 +57,7 @@ pub use wishes::{Wish, Wishes};
 use sojourn_random::Stream;
 
 model::models! {
-    Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web, Steps, Outside
+    Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Realtime, Dash, Web, Steps, Outside
 }
 
 #[cfg(test)]

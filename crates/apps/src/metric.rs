@@ -110,6 +110,16 @@ metrics! {
     LagMs, "app.lag_ms", Sample, Ms, "Lag",
         "Time from a command to the first picture that shows it (`game`).",
         "";
+    FrameMs, "app.frame_ms", Sample, Ms, "Frame delay",
+        "Time from sending the first packet of a frame to the arrival of its last one \
+         (`realtime`).",
+        "";
+    EncoderKbps, "app.encoder_kbps", Sample, Kbps, "Encoder's rate",
+        "Payload rate at which a frame was encoded, of every frame (`realtime`).",
+        "";
+    LostFrames, "app.lost_frames", Sum, None, "Lost frames",
+        "Frames that were incomplete when eight newer ones had begun to arrive (`realtime`).",
+        "";
     AgeMs, "app.age_ms", Sample, Ms, "Age on arrival",
         "Time from writing a message to the arrival of its last byte (`telemetry`).",
         "";

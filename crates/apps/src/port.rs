@@ -2,10 +2,11 @@
 
 use crate::{Metric, Wish, Wishes};
 use alloc::boxed::Box;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Ecn, Span, Time};
 
-/// A message of an unreliable transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A message of an unreliable transport. A literal with `..Datagram::default()` needs only what its
+/// app sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Datagram {
     /// Counts up from zero in each direction of a flow.
     pub number: u32,
@@ -13,9 +14,18 @@ pub struct Datagram {
     pub len: u16,
     /// When the first copy was sent; an echo carries the time of its request.
     pub sent: Time,
+    /// What the app tells its peer beside; zeros unless its model says otherwise. A payload of at
+    /// least [`Datagram::WITH_WORDS`] bytes carries them in every world.
+    pub words: [u32; 3],
+    /// The ECN field with which it has arrived. What an app sets here is not used: the flow says
+    /// which field its datagrams are sent with.
+    pub ecn: Ecn,
 }
 
 impl Datagram {
+    /// Smallest payload in bytes that carries the words of an app.
+    pub const WITH_WORDS: u16 = 32;
+
     /// Largest payload in bytes that fits an IP packet with its headers.
     pub const MOST: u16 = 65_000;
 }

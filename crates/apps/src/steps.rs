@@ -91,6 +91,7 @@ impl App for Source {
             number: self.number,
             len,
             sent: now,
+            ..Datagram::default()
         });
         self.number = self.number.wrapping_add(1);
         let gap = rate.time_for(len.into()).max(Span::from_nanos(1));

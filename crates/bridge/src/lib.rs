@@ -20,6 +20,7 @@ mod checksum;
 mod claim;
 mod clock;
 mod clsact;
+mod datagram;
 mod fail_open;
 mod forwarding;
 mod hurry;
@@ -42,6 +43,7 @@ mod xdp_port;
 
 pub use claim::{STATE, restore};
 pub use clock::{Clock, read_nanos};
+pub use datagram::{hear_ecn, receive_datagram};
 pub use fail_open::{FailOpenError, FailOpenState, kernel_can_fail_open};
 pub use forwarding::{
     BATCH, Behind, BeyondWorkers, Bridge, BridgeConfig, BridgeError, ByPort, CAPTURED,

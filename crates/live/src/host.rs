@@ -274,7 +274,7 @@ impl<'a> Side<'a> {
             peer.set_ip(outside);
         }
         let socket = match flow.transport {
-            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.tos())?),
+            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow)?),
             Transport::Tcp(config) => {
                 let fd = socket::stream(local, &config, flow.tos())?;
                 if first == flow.app.kind().second_opens {

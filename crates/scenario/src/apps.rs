@@ -10,11 +10,11 @@ use crate::videos::Videos;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::dash::{BOLA_LEAST, Outage, Rule, Viewing};
 use sojourn_apps::{
-    Bulk, Cbr, Dash, Datagram, File, Game, Gaps, Kind, Message, Model, OnOff, Outside, Ping, Spec,
-    Steps, Telemetry, Video, Voip, Web,
+    Bulk, Cbr, Dash, Datagram, File, Game, Gaps, Kind, Message, Model, OnOff, Outside, Ping,
+    Realtime, Spec, Steps, Telemetry, Video, Voip, Web,
 };
 use sojourn_text::{table, words};
-use sojourn_units::{Span, show_span};
+use sojourn_units::{Span, show_rate, show_span};
 use std::borrow::Cow;
 
 /// The table that is looked at, with what its meaning needs of the file around it.
@@ -119,6 +119,7 @@ apps! {
     Voip: VoipTable,
     Video: VideoTable,
     Game: GameTable,
+    Realtime: RealtimeTable,
     Dash: DashTable,
     Web: WebTable,
     Steps: StepsTable,
@@ -372,6 +373,45 @@ app! {
         picture: Bytes => payload,
         /// Time between two commands, and between two pictures. Default 20 ms.
         interval: Duration => above_zero,
+    }
+}
+
+app! {
+    /// Pictures in real time over UDP: a cloud game, a video call. Their rate follows marks and
+    /// losses by Prague's rules. See [applications](apps.md).
+    RealtimeTable: Realtime {
+        /// Time between frames. Default 20 ms.
+        interval: Option<Duration>,
+        /// Lowest payload rate, and the first. Default 300 kbit/s.
+        min: Option<Speed>,
+        /// Highest payload rate. Default 20 Mbit/s.
+        max: Option<Speed>,
+        /// Largest payload of a datagram in bytes, 64 to 65 000. Default 1200.
+        size: Option<Bytes>,
+    }
+    |table, place| {
+        let default = Realtime::default();
+        let size = table.size.unwrap_or(Bytes(default.size.into()));
+        if size.0 < u64::from(Realtime::LEAST) {
+            let least = Realtime::LEAST;
+            return place.complain("size", format!("a datagram needs {least} bytes at least"));
+        }
+        let interval = table.interval.unwrap_or(Duration(default.interval));
+        let min = table.min.map_or(default.min, |rate| rate.0);
+        let max = table.max.map_or(default.max, |rate| rate.0);
+        if min.is_zero() {
+            return place.complain("min", "must be above zero");
+        }
+        if max < min {
+            let message = format!("must not be below `min`, {}", show_rate(min));
+            return place.complain("max", message);
+        }
+        Some(Realtime {
+            size: place.payload("size", size)?,
+            interval: place.above_zero("interval", interval)?,
+            min,
+            max,
+        })
     }
 }
 

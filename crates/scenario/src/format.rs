@@ -326,8 +326,9 @@ table! {
         deadline: Option<Duration>,
         /// DiffServ code point of its packets, in both directions. Default 0.
         dscp: Option<Dscp>,
-        /// ECN field of the datagrams of a UDP flow, in both directions; "ect1" is L4S. No model
-        /// reacts to marks; `ce_ratio` counts them. TCP has `tcp.ecn`. Default: not ECN-capable.
+        /// ECN field of the datagrams of a UDP flow, in both directions; "ect1" is L4S. Only
+        /// realtime reacts to marks; `ce_ratio` counts them. TCP has `tcp.ecn`. Default: none, not
+        /// ECN-capable.
         ecn: Option<EctWord>,
         /// Firewall mark of its packets, in both directions, for `fwmark`. Default 0.
         mark: Option<u32>,
@@ -397,6 +398,8 @@ words! {
 words! {
     /// What datagrams say of ECN.
     pub(crate) enum EctWord: Ecn {
+        /// Not ECN-capable.
+        None = "none" => Ecn::NotEct,
         /// As RFC 3168 has it.
         Ect0 = "ect0" => Ecn::Ect0,
         /// L4S (RFC 9331).

@@ -188,7 +188,25 @@ const CASES: &[Case] = &[
         "app = \"bulk\"",
         "app = { size = \"1mb\" }",
         &["test.toml:15:7: flow.upload.app: missing key `kind` \
-           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, dash, web, steps, outside"],
+           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, realtime, dash, web, steps, outside"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"realtime\"\necn = \"ect0\"",
+        &[
+            "test.toml:16:7: flow.upload.ecn: of realtime is \"ect1\" (L4S), or left out: it follows \
+           the share of marks, not as classic ECN asks",
+        ],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = { kind = \"realtime\", min = \"2mbit\", max = \"1mbit\" }",
+        &["test.toml:15:49: flow.upload.app.max: must not be below `min`, 2Mbit"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = { kind = \"realtime\", size = 63 }",
+        &["test.toml:15:35: flow.upload.app.size: a datagram needs 64 bytes at least"],
     ),
     (
         "interval = \"20ms\"",

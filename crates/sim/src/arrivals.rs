@@ -84,7 +84,12 @@ mod tests {
         let at = Time::from_nanos;
         let mut arrivals = Arrivals::new();
         let (number, len, sent) = (0, 100, at(0));
-        let datagram = Datagram { number, len, sent };
+        let datagram = Datagram {
+            number,
+            len,
+            sent,
+            ..Datagram::default()
+        };
         let packet = Packet::datagram(datagram, sent, Way::forth(0), len, 0);
         for (to, time) in [(1, 10), (2, 30), (3, 20), (4, 20), (5, 30)] {
             let from = 0;

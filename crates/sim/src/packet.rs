@@ -100,11 +100,22 @@ impl Packet {
 
     /// With a datagram that is sent at `sent`.
     pub(crate) fn datagram(datagram: Datagram, sent: Time, way: Way, len: u16, tos: u8) -> Self {
+        let [first, second, third] = datagram.words;
         let fields = Segment {
             seq: datagram.number,
+            ack: third,
             payload: datagram.len,
             ts: datagram.sent,
             ts_echo: sent,
+            // The first block is that of a datagram from outside.
+            sack: [
+                SackBlock::default(),
+                SackBlock {
+                    start: first,
+                    end: second,
+                },
+                SackBlock::default(),
+            ],
             ..Segment::default()
         };
         Self {
@@ -269,6 +280,8 @@ impl Packet {
                     number: fields.seq,
                     len: fields.payload,
                     sent: fields.ts,
+                    words: [fields.sack[1].start, fields.sack[1].end, fields.ack],
+                    ecn: Ecn::from_bits(self.tos),
                 },
                 sent: fields.ts_echo,
             },

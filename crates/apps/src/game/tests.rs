@@ -33,6 +33,7 @@ fn an_old_command_is_no_news() {
             number,
             len: 200,
             sent: ms(sent),
+            ..Datagram::default()
         })
     };
     // Three pictures, the first two of the same command; the third shows one that is newer.

@@ -86,6 +86,7 @@ fn a_packet_beyond_the_playout_delay_comes_too_late() {
         number,
         len: 172,
         sent: ms(u64::from(number) * 20),
+        ..Datagram::default()
     };
     listener.arrived(datagram(0), ms(50));
     // Played at 50 + 20 ms at the latest.

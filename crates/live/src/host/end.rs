@@ -5,11 +5,12 @@ use std::net::SocketAddrV4;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::epoll::EventFlags;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use sojourn_apps::{App, Datagram, Input, Message, Metric, Port, Wishes};
-use sojourn_units::{Span, Time};
+use sojourn_bridge::receive_datagram;
+use sojourn_units::{Ecn, Span, Time};
 use sojourn_world::{FlowRecorder, Received};
 
 use super::Ends;
@@ -85,6 +86,8 @@ pub(super) struct Io {
     /// At the flow's `from`.
     pub(super) is_first: bool,
     stream: bool,
+    /// Whether the socket tells the ECN field of each datagram.
+    hears_ecn: bool,
     /// Ask for an immediate ACK after each read.
     quick_ack: bool,
     /// The app has endless data.
@@ -147,6 +150,7 @@ impl End {
                 socket,
                 is_first,
                 stream,
+                hears_ecn: !stream && flow.ecn.is_capable(),
                 quick_ack,
                 paces,
                 ..Io::default()
@@ -240,8 +244,8 @@ impl End {
             let Some(fd) = self.io.socket.fd() else {
                 return;
             };
-            let (datagram, sent) = match net::recv(fd, &mut *buffer, RecvFlags::DONTWAIT) {
-                Ok((_, len)) => match datagram::decode(&buffer[..len.min(buffer.len())]) {
+            let (datagram, sent) = match receive(fd, buffer, self.io.hears_ecn) {
+                Ok((len, ecn)) => match datagram::decode(&buffer[..len.min(buffer.len())], ecn) {
                     Some(ours) => ours,
                     None => continue,
                 },
@@ -495,6 +499,16 @@ impl Port for LivePort<'_> {
     fn observe(&mut self, metric: Metric, value: f64) {
         locked(self.recorder).observe(self.now, metric, value);
     }
+}
+
+/// Receives a datagram without waiting: its length, and its ECN field if the socket tells it.
+fn receive(fd: impl AsFd, buffer: &mut [u8], hears_ecn: bool) -> rustix::io::Result<(usize, Ecn)> {
+    if hears_ecn {
+        return receive_datagram(fd, buffer)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    }
+    let (_, len) = net::recv(fd, buffer, RecvFlags::DONTWAIT)?;
+    Ok((len, Ecn::NotEct))
 }
 
 /// Recorders hold plain sums: one that a panicking thread left behind is still consistent.

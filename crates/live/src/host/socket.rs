@@ -10,10 +10,10 @@ use std::time::Duration;
 use crate::unfit::UnfitFlow;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
-use sojourn_bridge::{option, set_option};
+use sojourn_bridge::{hear_ecn, option, set_option};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, LimitedBy, Limits};
 use sojourn_units::{Rate, Span};
-use sojourn_world::CongestionState;
+use sojourn_world::{CongestionState, Flow};
 
 /// Options of newer kernels than libc knows (linux/tcp.h, Linux 6.15 and later).
 const TCP_RTO_MAX_MS: c_int = 44;
@@ -33,8 +33,15 @@ fn open(kind: SocketType, local: SocketAddrV4, tos: u8) -> io::Result<OwnedFd> {
 }
 
 /// A datagram socket between two fixed ends.
-pub(super) fn datagram(local: SocketAddrV4, peer: SocketAddrV4, tos: u8) -> io::Result<OwnedFd> {
-    let fd = open(SocketType::DGRAM, local, tos)?;
+pub(super) fn datagram(
+    local: SocketAddrV4,
+    peer: SocketAddrV4,
+    flow: &Flow,
+) -> io::Result<OwnedFd> {
+    let fd = open(SocketType::DGRAM, local, flow.tos())?;
+    if flow.ecn.is_capable() {
+        hear_ecn(&fd)?;
+    }
     sockopt::set_socket_recv_buffer_size_force(&fd, DATAGRAM_BUFFER)?;
     sockopt::set_socket_send_buffer_size_force(&fd, DATAGRAM_BUFFER)?;
     net::connect(&fd, &peer)?;

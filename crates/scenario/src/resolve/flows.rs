@@ -8,10 +8,10 @@ use crate::apps::{App, AppContext};
 use crate::format::tcp::{
     AgentWord, CongestionControl, RtoWord, SlowStartWord, TcpTable, VegasWord,
 };
-use crate::format::{Direction, FlowTable, ScenarioFile, StackWord, TransportWord};
+use crate::format::{Direction, EctWord, FlowTable, ScenarioFile, StackWord, TransportWord};
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, EcnWord, Name};
-use sojourn_apps::{Datagram, Spec, Transport as Carrier};
+use sojourn_apps::{Datagram, Model as _, Realtime, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
 use sojourn_units::{Ecn as Codepoint, Span, Time, show_span};
@@ -212,6 +212,10 @@ impl Resolver<'_> {
             "is set by the stack on each datagram: leave out `ecn`"
         } else if told.table.app.kind().is_outside {
             "is told with each datagram of this app: leave out `ecn`"
+        } else if told.table.app.kind().name == Realtime::KIND.name && matches!(word, EctWord::Ect0)
+        {
+            "of realtime is \"ect1\" (L4S), or left out: it follows the share of marks, not as \
+             classic ECN asks"
         } else {
             return Some(word.value());
         };

@@ -68,6 +68,7 @@ impl Engine {
             number: outside.number(way),
             len: payload.len() as u16,
             sent: now,
+            ..Datagram::default()
         };
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
         if way.is_forth() {
