@@ -49,6 +49,14 @@ fn option(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<(), Problem>
     };
     match name {
         "--tolerance_usecs" => options.tolerance = micros()?,
+        "--tolerance_percent" => {
+            let percent = value.parse().ok().filter(|it| (0.0..=100.0).contains(it));
+            let percent: f64 = percent.ok_or_else(|| Problem {
+                what: format!("`{value}` where {name} has a number from 0 to 100"),
+                ..place
+            })?;
+            options.permille = (percent * 10.0).round() as u32;
+        }
         "--tcp_ts_tick_usecs" => options.tick = Some(micros()?).filter(|tick| !tick.is_zero()),
         "--mss" => {
             options.mss = Some(value.parse().map_err(|_| Problem {
@@ -63,8 +71,8 @@ fn option(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<(), Problem>
         _ => {
             return Err(Problem {
                 what: format!(
-                    "unknown option `{name}`; --tolerance_usecs and --tcp_ts_tick_usecs have a \
-                     meaning here"
+                    "unknown option `{name}`; --tolerance_usecs, --tolerance_percent and \
+                     --tcp_ts_tick_usecs have a meaning here"
                 ),
                 ..place
             });

@@ -45,6 +45,7 @@ impl Script {
 struct Waiting {
     running: Running,
     line: u32,
+    began: Time,
     /// When it should return.
     returns: Option<Time>,
 }
@@ -123,6 +124,7 @@ impl Run<'_> {
         self.waiting = Some(Waiting {
             running: Running::new(call.clone()),
             line,
+            began: self.host.now,
             returns,
         });
         self.retry()
@@ -138,7 +140,7 @@ impl Run<'_> {
         let Progress::Returns(value, error) = progress.map_err(|stop| (line, stop))? else {
             return Ok(());
         };
-        let returns = waiting.returns;
+        let (began, returns) = (waiting.began, waiting.returns);
         let call = waiting.running.call.clone();
         self.waiting = None;
         let differs = call.returns.is_some_and(|expected| expected != value)
@@ -157,9 +159,8 @@ impl Run<'_> {
             };
             return Err((line, stop));
         }
-        let tolerance = self.script.options.tolerance;
         match returns {
-            Some(due) if distance(due, self.host.now) > tolerance => {
+            Some(due) if distance(due, self.host.now) > self.tolerance(began, due) => {
                 let stop = Stop::Ours {
                     expected: format!("{} to return at {}", call.name, shown(due)),
                     got: format!("it at {}", shown(self.host.now)),
@@ -170,6 +171,11 @@ impl Run<'_> {
         }
     }
 
+    /// How far what is due then may be from its time, with the event before at `last`.
+    fn tolerance(&self, last: Time, due: Time) -> Span {
+        self.script.options.tolerance_after(due - last)
+    }
+
     /// Waits for the call that has not returned.
     fn await_call(&mut self) -> Step {
         let Some(waiting) = &self.waiting else {
@@ -177,7 +183,7 @@ impl Run<'_> {
         };
         let (line, name) = (waiting.line, waiting.running.call.name.clone());
         let due = waiting.returns.unwrap_or(self.host.now);
-        let end = due + self.script.options.tolerance;
+        let end = due + self.tolerance(waiting.began, due);
         while self.waiting.is_some() && self.host.step(end) {
             self.retry()?;
         }
@@ -192,9 +198,9 @@ impl Run<'_> {
     }
 
     fn leaves(&mut self, packet: &Packet, when: When, base: Time, line: u32) -> Step {
-        let tolerance = self.script.options.tolerance;
         let from = when.at.map(|at| base + at);
         let until = when.until.map_or(from, |until| Some(base + until));
+        let tolerance = self.tolerance(self.host.now, from.unwrap_or(self.host.now));
         let end = until.map_or(self.host.now + PATIENCE, |until| until + tolerance);
         if packet.urgent.is_some() {
             return Err((line, Stop::NotModelled("the urgent pointer".to_owned())));
@@ -217,6 +223,7 @@ impl Run<'_> {
             return fail("none".to_owned());
         };
         let got = format!("{} at {}", sent.packet, shown(sent.at));
+        let since_start = from.unwrap_or(sent.at) - START;
         // The first timestamp says what the script calls ours.
         if let (Some(value), Some(live)) = (stamp(packet), stamp(&sent.packet)) {
             self.host.note_stamp(value, live);
@@ -225,7 +232,7 @@ impl Run<'_> {
             packet,
             &sent.packet,
             |value| self.host.stamp_in_script(value),
-            self.script.options.ticks(),
+            self.script.options.ticks(since_start),
         ) {
             return fail(got);
         }

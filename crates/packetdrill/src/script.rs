@@ -14,8 +14,11 @@ pub struct Script {
 /// Options at the head of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How far a packet may be from its time; 4 ms by default.
+    /// How far an event may be from its time, at least; 4 ms by default.
     pub tolerance: Span,
+    /// The same in thousandths of the time since the event before, where that is more; 125 by
+    /// default.
+    pub permille: u32,
     /// Duration of a tick of timestamps, if their values are to be compared.
     pub tick: Option<Span>,
     /// Largest segment of packets that arrive: a longer one arrives as an interface puts it
@@ -29,6 +32,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             tolerance: Span::from_millis(4),
+            permille: 125,
             tick: None,
             mss: None,
             v6: false,
@@ -37,10 +41,17 @@ impl Default for Options {
 }
 
 impl Options {
-    /// By how many ticks a timestamp may be off, if their values are compared.
-    pub fn ticks(&self) -> Option<u32> {
+    /// How far an event may be from its time, which is so long after the event before.
+    pub fn tolerance_after(&self, since: Span) -> Span {
+        let part = u128::from(since.as_nanos()) * u128::from(self.permille) / 1000;
+        self.tolerance.max(Span::from_nanos(part as u64))
+    }
+
+    /// By how many ticks a timestamp may be off so long after the script's start, if their values
+    /// are compared.
+    pub fn ticks(&self, since: Span) -> Option<u32> {
         let tick = self.tick?.as_nanos().max(1);
-        let ticks = self.tolerance.as_nanos().div_ceil(tick);
+        let ticks = self.tolerance_after(since).as_nanos().div_ceil(tick);
         Some(u32::try_from(ticks).unwrap_or(u32::MAX))
     }
 }

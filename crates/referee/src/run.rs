@@ -24,6 +24,8 @@ use std::thread;
 
 /// How long a packet is waited for that may come at any time.
 const PATIENCE: Span = Span::from_secs(120);
+/// How long a packet is waited for that is too late, to show when it comes.
+const LATE: Span = Span::from_secs(2);
 /// The first port of the peer that connects to us.
 const FIRST_PORT: u16 = 40_000;
 /// Words that Linux's runner of the scripts defines for IPv4 and IPv6 (`ksft_runner.sh`): cookies
@@ -61,6 +63,7 @@ pub fn run(script: &Script, folder: &Path) -> io::Result<Outcome> {
 struct Waiting {
     call: Call,
     line: u32,
+    began: Time,
     /// When it should return.
     returns: Option<Time>,
 }
@@ -263,6 +266,7 @@ impl<'a> Run<'a> {
         self.waiting = Some(Waiting {
             call: call.clone(),
             line,
+            began: self.now,
             returns,
         });
         self.returned = None;
@@ -308,14 +312,20 @@ impl<'a> Run<'a> {
                 got: show(returned.value, error.as_deref()),
             });
         }
-        let tolerance = self.script.options.tolerance;
         match waiting.returns.filter(|_| at_its_time) {
-            Some(due) if distance(due, returned.at) > tolerance => Err(Stop::Ours {
-                expected: format!("{} to return at {}", call.name, self.shown(due)),
-                got: format!("it at {}", self.shown(returned.at)),
-            }),
+            Some(due) if distance(due, returned.at) > self.tolerance(waiting.began, due) => {
+                Err(Stop::Ours {
+                    expected: format!("{} to return at {}", call.name, self.shown(due)),
+                    got: format!("it at {}", self.shown(returned.at)),
+                })
+            }
             _ => Ok(()),
         }
+    }
+
+    /// How far what is due then may be from its time, with the event before at `last`.
+    fn tolerance(&self, last: Time, due: Time) -> Span {
+        self.script.options.tolerance_after(due - last)
     }
 
     /// Waits for the call that has not returned.
@@ -326,7 +336,7 @@ impl<'a> Run<'a> {
         let (line, name) = (waiting.line, waiting.call.name.clone());
         let here = |stop| (line, stop);
         let due = waiting.returns.unwrap_or(self.now);
-        let end = due + self.script.options.tolerance;
+        let end = due + self.tolerance(waiting.began, due);
         self.pass(end, |run| run.returned.is_some()).map_err(here)?;
         match self.returned {
             Some(returned) => {
@@ -356,10 +366,10 @@ impl<'a> Run<'a> {
     }
 
     fn leaves(&mut self, packet: &Packet, when: When, base: Time) -> Step {
-        let tolerance = self.script.options.tolerance;
         let from = when.at.map(|at| base + at);
         let until = when.until.map_or(from, |until| Some(base + until));
-        let end = until.map_or(self.now + PATIENCE, |until| until + tolerance);
+        let tolerance = self.tolerance(self.now, from.unwrap_or(self.now));
+        let end = until.map_or(self.now + PATIENCE, |until| until + LATE.max(tolerance));
         let expected = self.defined(packet);
         self.pass(end, |run| !run.sent.is_empty())?;
         let fail = |run: &Self, got: String| {
@@ -387,7 +397,8 @@ impl<'a> Run<'a> {
         if let (Some(value), Some(live)) = (stamp(&expected), stamp(&sent.packet)) {
             flow.note_stamp(value, live);
         }
-        let ticks = self.script.options.ticks();
+        let since_start = from.unwrap_or(sent.at) - self.start;
+        let ticks = self.script.options.ticks(since_start);
         if differs(
             &expected,
             &sent.packet,

@@ -8,8 +8,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// What a search finds, and how far it got.
-pub(crate) fn hunt(family: &Family, planted: Planted, runs: usize) -> (Option<Found>, Progress) {
+/// What a search finds, and how far it got. It ends without a finding when `goes_on` refuses after
+/// so many runs.
+pub(crate) fn hunt(
+    family: &Family,
+    planted: Planted,
+    goes_on: &mut dyn FnMut(usize) -> bool,
+) -> (Option<Found>, Progress) {
     let (name, none) = (family.name, Options::default());
     let space = Space::parse(name, family.space, Path::new(""), &none, &[]);
     let space = space.unwrap_or_else(|problems| panic!("{problems}"));
@@ -29,7 +34,7 @@ pub(crate) fn hunt(family: &Family, planted: Planted, runs: usize) -> (Option<Fo
     let mut last = Progress::default();
     let found = search.search(&mut |progress| {
         last = *progress;
-        progress.runs < runs
+        goes_on(progress.runs)
     });
     (found.expect("there are scenarios"), last)
 }

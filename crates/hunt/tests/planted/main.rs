@@ -32,7 +32,7 @@ fn the_cheapest_faults_are_found() {
     ];
     let mut missed = cheapest.to_vec();
     for (family, fault) in all.filter(|(_, fault)| cheapest.contains(&fault.name)) {
-        let (found, last) = hunt(family, fault.planted, 64);
+        let (found, last) = hunt(family, fault.planted, &mut |runs| runs < 64);
         let (name, history) = (fault.name, fault.history);
         let found = found.unwrap_or_else(|| panic!("{name} ({history}) is not found: {last:?}"));
         // It is no matter of one seed.
@@ -46,7 +46,7 @@ fn the_cheapest_faults_are_found() {
 #[test]
 fn the_code_of_today_holds() {
     for family in FAMILIES.iter().filter(|family| family.name != "shares") {
-        let (found, last) = hunt(family, Planted::Today, 32);
+        let (found, last) = hunt(family, Planted::Today, &mut |runs| runs < 32);
         assert!(found.is_none(), "{}: {found:?}", family.name);
         assert!(last.tested > 0, "{}: {last:?}", family.name);
     }
