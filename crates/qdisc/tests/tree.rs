@@ -5,11 +5,9 @@ use crate::common::{Log, TestPacket};
 use proptest::prelude::*;
 use sojourn_qdisc::{
     Dequeue, Discard, Qdisc, Reconfigured, Setting, Spec, Tree, TreeClass, TreeFault, TreeSpec,
-    Value,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 
 const SETTING: Setting<'static> = Setting {
@@ -329,83 +327,6 @@ fn a_change_keeps_packets_debts_and_counts() {
     );
     let counts = tree.class_counts(2).expect("a class");
     assert_eq!(counts.sent.bytes, 6000);
-}
-
-/// Bytes of this process in memory.
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().nth(1));
-    kib.and_then(|kib| kib.parse::<u64>().ok())
-        .expect("a number")
-        * 1024
-}
-
-#[test]
-fn an_idle_leaf_takes_less_than_a_kibibyte() {
-    const CIRCUITS: u32 = 50_000;
-    let build = || {
-        let mut classes = vec![site("s", None, 1000, 1000)];
-        classes.extend((0..CIRCUITS).map(|n| leaf(&format!("circuit {n}"), Some(0), 1, 100)));
-        let queues = vec!["fq_codel".parse().expect("a spec")];
-        TreeSpec::new(classes, queues).expect("a tree")
-    };
-    let before = resident();
-    let mut tree = Tree::<TestPacket>::new(Arc::new(build()), SETTING);
-    // Those that have had a packet are as small again five seconds after it.
-    for circuit in 2..200 {
-        let now = micros(u64::from(circuit));
-        tree.enqueue(TestPacket::new(0, 1514).to(circuit), now, &mut Discard);
-        let left = tree.dequeue(now, &mut Discard);
-        assert!(matches!(left, Dequeue::Packet { .. }));
-    }
-    let live = |tree: &Tree<TestPacket>| {
-        let report = tree.report(Time::ZERO);
-        let live = report
-            .stats
-            .iter()
-            .find(|field| field.name == "live_queues");
-        live.expect("told").value.clone()
-    };
-    assert_eq!(live(&tree), Value::Int(198));
-    for step in 0..200 {
-        let late = micros(5_000_300 + step);
-        assert!(matches!(tree.dequeue(late, &mut Discard), Dequeue::Empty));
-    }
-    assert_eq!(live(&tree), Value::Int(0));
-    let each = (resident() - before) / u64::from(CIRCUITS);
-    assert!(each < 1024, "{each} bytes");
-}
-
-/// Somebody sends a packet to each address of subscribers, again and again: queues are made once,
-/// and take no more than there are circuits for.
-#[test]
-fn a_scan_of_idle_leaves_makes_each_queue_once() {
-    const CIRCUITS: u32 = 5000;
-    for (queue, most) in [("fq_codel", 7), ("cake", 16)] {
-        let mut classes = vec![site("s", None, 1000, 1000)];
-        classes.extend((0..CIRCUITS).map(|n| leaf(&format!("circuit {n}"), Some(0), 1, 100)));
-        let queues = vec![queue.parse().expect("a spec")];
-        let spec = TreeSpec::new(classes, queues).expect("a tree");
-        let mut tree = Tree::<TestPacket>::new(Arc::new(spec), SETTING);
-        let mut scan = |from: u64| {
-            for circuit in 2..CIRCUITS + 2 {
-                let now = micros(from + u64::from(circuit) * 20);
-                tree.enqueue(TestPacket::new(0, 72).to(circuit), now, &mut Discard);
-                let left = tree.dequeue(now, &mut Discard);
-                assert!(matches!(left, Dequeue::Packet { .. }));
-            }
-            resident()
-        };
-        let before = resident();
-        let once = scan(0);
-        let again = (1..10).map(|number| scan(number * 1_000_000)).last();
-        let each = once.saturating_sub(before) as f64 / f64::from(CIRCUITS) / 1024.0;
-        println!("{queue}: {each:.1} KiB a circuit");
-        assert!(each < f64::from(most), "{queue}: {each} KiB");
-        let grown = again.map(|again| again.saturating_sub(once));
-        assert!(grown < Some(u64::from(CIRCUITS) * 1024), "{grown:?}");
-    }
 }
 
 /// What comes in, and when.
