@@ -2,8 +2,9 @@
 //!
 //! The sequence follows from its seed alone: 12 flows of several hosts over a link of 100 Mbit/s,
 //! with more traffic than it carries and less in turn, every size, all four ECN codepoints, several
-//! DSCPs. Whoever has a queue behind [`Queue`] gets its decisions from [`run`]; two queues that
-//! decide equally have the same [`Digest`]. The module does it in the kernel (`check` of its
+//! DSCPs. Its packets carry no hash, or three of four flows do, as packets of sockets and network
+//! cards do in Linux ([`Traffic::hashed`]). [`run`] gets the decisions of any [`Queue`]; two queues
+//! that decide equally have the same [`Digest`]. The module does it in the kernel (`check` of its
 //! parameters), the tests beside this crate on the host.
 
 use crate::{FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
@@ -35,6 +36,8 @@ pub struct Arrival {
     pub len: u32,
     /// Its flow; the source address follows from it.
     pub flow: u8,
+    /// `skb->hash`; zero: it carries none.
+    pub hash: u32,
     /// TOS byte.
     pub tos: u8,
 }
@@ -127,9 +130,40 @@ impl Digest {
     }
 }
 
+/// Which packets a queue decides on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// All of them follow from it.
+    pub seed: u64,
+    /// How many there are.
+    pub packets: u64,
+    /// Whether three of four flows carry a hash.
+    pub hashed: bool,
+}
+
+/// What is written before a discipline's string for packets that carry a hash.
+const HASHED: &str = "hashed ";
+
+/// A line of a check, `[hashed] DISCIPLINE`: whether packets carry a hash, and the discipline.
+pub fn read(text: &str) -> (bool, &str) {
+    let rest = text.strip_prefix(HASHED);
+    (rest.is_some(), rest.unwrap_or(text))
+}
+
+/// The hash of a flow's packets, zero for those that carry none. Flows 4 and 5 have the same one,
+/// so that a queue that reads their headers instead decides otherwise.
+const fn hash_of(flow: u8) -> u32 {
+    match flow {
+        3 | 7 | 11 => 0,
+        5 => hash_of(4),
+        _ => mix(flow as u64) as u32 | 1,
+    }
+}
+
 /// The packets.
 struct Sequence {
     dice: Stream,
+    hashed: bool,
     next: u64,
     now: u64,
 }
@@ -157,22 +191,23 @@ impl Iterator for Sequence {
             at: Time::from_nanos(self.now),
             len,
             flow,
+            hash: if self.hashed { hash_of(flow) } else { 0 },
             tos: dscp << 2 | ecn,
         })
     }
 }
 
-/// Runs the first `packets` of the sequence of `seed` through a queue, and tells each decision.
-/// What is held in the end is sent.
-pub fn run(queue: &mut dyn Queue, seed: u64, packets: u64, tell: &mut dyn FnMut(Decision)) {
+/// Runs a sequence through a queue, and tells each decision. What is held in the end is sent.
+pub fn run(queue: &mut dyn Queue, traffic: Traffic, tell: &mut dyn FnMut(Decision)) {
     let sequence = Sequence {
-        dice: Stream::named(seed, "check"),
+        dice: Stream::named(traffic.seed, "check"),
+        hashed: traffic.hashed,
         next: 0,
         now: 0,
     };
     let mut lengths: Vec<u32> = Vec::new();
     let mut free_at = Time::ZERO;
-    for arrival in sequence.take(packets as usize) {
+    for arrival in sequence.take(traffic.packets as usize) {
         serve(queue, &lengths, &mut free_at, arrival.at, tell);
         // A ring of lengths: more than any queue holds.
         let slot = arrival.number as usize % HELD;
@@ -258,6 +293,7 @@ pub fn front(handle: Handle, room: &mut [u8; FRONT]) -> usize {
         at: Time::ZERO,
         len: u32::from((facts >> LEN) as u16),
         flow: (facts >> FLOW) as u8,
+        hash: 0,
         tos: (facts >> 1) as u8,
     };
     let bytes = arrival.front();
@@ -314,7 +350,7 @@ impl<K: Kernel> Queue for Checked<K> {
             handle,
             len: arrival.len,
             memory: truesize::of_datagram(arrival.len),
-            hash: 0,
+            hash: arrival.hash,
             front: &arrival.front(),
         };
         let tell = |handle, reason| dropped(number_of(handle), reason);
@@ -331,15 +367,19 @@ impl<K: Kernel> Queue for Checked<K> {
     }
 }
 
-/// What a discipline decides on the first `packets` of the sequence.
+/// What a discipline decides on so many packets: `[hashed] DISCIPLINE`, as [`read`] takes it.
 ///
 /// # Errors
 /// When the string is no discipline's.
 pub fn digest<K: Kernel>(text: &str, seed: u64, packets: u64) -> Result<Digest, SpecError> {
+    let (hashed, text) = read(text);
+    let traffic = Traffic {
+        seed,
+        packets,
+        hashed,
+    };
     let mut queue = Checked::<K>::new(text)?;
     let mut digest = Digest::default();
-    run(&mut queue, seed, packets, &mut |decision| {
-        digest.add(decision);
-    });
+    run(&mut queue, traffic, &mut |decision| digest.add(decision));
     Ok(digest)
 }

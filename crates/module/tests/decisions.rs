@@ -2,12 +2,14 @@
 //! module can be held to the digests of `decisions.txt`.
 
 use sojourn_module::check::{
-    Arrival, Checked, Decision, Digest, LINK, Next, Nowhere, Queue, digest, front, run,
+    Arrival, Checked, Decision, Digest, LINK, Next, Nowhere, Queue, Traffic, digest, front, read,
+    run,
 };
 use sojourn_module::{FRONT, Handle, Instance, Kernel, Link, Offer, Taken};
 use sojourn_qdisc::{
     Dequeue, DropReason, Ecn, Outlet, Packet, Qdisc, Setting, Spec, catalogue, truesize,
 };
+use sojourn_random::mix;
 use sojourn_tidy::generated;
 use sojourn_units::Time;
 use sojourn_wire::{FlowKey, ether_type, protocol};
@@ -58,8 +60,12 @@ impl Packet for Plain {
         truesize::of_datagram(self.arrival.len)
     }
 
+    /// A packet that carries a number is of the flow with that number, whatever its headers say.
     fn flow_hash(&self, perturbation: u64) -> u32 {
-        self.key.hash(perturbation)
+        match self.arrival.hash {
+            0 => self.key.hash(perturbation),
+            number => (mix(perturbation ^ u64::from(number)) >> 32) as u32,
+        }
     }
 
     fn ecn(&self) -> Ecn {
@@ -171,7 +177,7 @@ impl Queue for Direct {
     }
 }
 
-/// The lines of the file: a discipline's string, and what was decided.
+/// The lines of the file: `[hashed] DISCIPLINE`, packets, and what was decided.
 fn lines() -> impl Iterator<Item = (&'static str, u64, &'static str)> {
     let lines = DIGESTS.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| {
@@ -191,27 +197,41 @@ fn shown(digest: Digest) -> String {
     format!("{sent} {dropped} {marked} {sum:016x}")
 }
 
+/// Packets that carry no hash.
+fn plain(seed: u64, packets: u64) -> Traffic {
+    Traffic {
+        seed,
+        packets,
+        hashed: false,
+    }
+}
+
 #[test]
 fn each_packet_has_the_same_fate_behind_the_border() {
-    for (text, _, _) in lines() {
+    for (line, _, _) in lines() {
+        let (hashed, text) = read(line);
+        let traffic = Traffic {
+            hashed,
+            ..plain(7, 100_000)
+        };
         let mut direct = Vec::new();
         let mut behind = Vec::new();
-        run(&mut Direct::new(text), 7, 100_000, &mut |decision| {
+        run(&mut Direct::new(text), traffic, &mut |decision| {
             direct.push(decision);
         });
         let mut queue = Checked::<Nowhere>::new(text).unwrap();
-        run(&mut queue, 7, 100_000, &mut |decision| {
+        run(&mut queue, traffic, &mut |decision| {
             behind.push(decision);
         });
         let differs = direct.iter().zip(&behind).position(|(a, b)| a != b);
         if let Some(at) = differs {
             panic!(
-                "{text}: decision {at} is {:?}, behind the border {:?}",
+                "{line}: decision {at} is {:?}, behind the border {:?}",
                 direct[at], behind[at]
             );
         }
-        assert_eq!(direct.len(), behind.len(), "{text}");
-        assert_eq!(direct.len(), 100_000, "{text}: each packet has one fate");
+        assert_eq!(direct.len(), behind.len(), "{line}");
+        assert_eq!(direct.len(), 100_000, "{line}: each packet has one fate");
     }
 }
 
@@ -242,7 +262,9 @@ fn a_change_of_discipline_is_the_same_behind_the_border() {
     );
     let [direct, behind] = [&mut direct as &mut dyn Queue, &mut behind].map(|queue| {
         let mut decisions = Vec::new();
-        run(queue, 9, 60_000, &mut |decision| decisions.push(decision));
+        run(queue, plain(9, 60_000), &mut |decision| {
+            decisions.push(decision);
+        });
         decisions
     });
     assert_eq!(direct.len(), 60_000);
@@ -262,6 +284,16 @@ fn the_digests_of_the_file_are_those_of_this_machine() {
         let _ = writeln!(all, "{text} | {packets} {found}");
     }
     generated::file("crates/module/tests/decisions.txt", &all);
+}
+
+/// A queue with flows tells them apart by the hash; for one without flows nothing changes.
+#[test]
+fn a_hash_changes_what_a_flow_queue_decides_and_nothing_else() {
+    for (text, has_flows) in [("codel", false), ("fq_codel", true), ("cake", true)] {
+        let [plain, hashed] = [text.to_owned(), format!("hashed {text}")]
+            .map(|text| digest::<Nowhere>(&text, SEED, 20_000).unwrap());
+        assert_eq!(plain != hashed, has_flows, "{text}");
+    }
 }
 
 #[test]
@@ -338,15 +370,16 @@ impl Kernel for Counting {
 #[test]
 fn packets_are_freed_only_with_the_queue_that_holds_them() {
     for (text, _, _) in lines() {
-        let mut queue = Checked::<Counting>::new(text).unwrap();
+        let mut queue = Checked::<Counting>::new(read(text).1).unwrap();
         let mut decided = 0;
-        run(&mut queue, 3, 2000, &mut |_| decided += 1);
+        run(&mut queue, plain(3, 2000), &mut |_| decided += 1);
         assert_eq!((decided, FREED.get()), (2000, 0), "{text}");
         let arrival = Arrival {
             number: 1,
             at: Time::from_nanos(u64::MAX / 2),
             len: 100,
             flow: 0,
+            hash: 0,
             tos: 0,
         };
         queue.offer(&arrival, &mut |_, _| {});
