@@ -2,6 +2,7 @@
 
 mod json;
 
+use crate::python;
 use crate::reproduce::claims_of;
 use crate::worlds;
 use crate::{Overrides, WRONG_INPUT, WrongInput, print};
@@ -105,6 +106,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         && Study::is_meant(text)
     {
         return check_study(args, file);
+    }
+    if let Some(ended) = python::take(file, &args.overrides) {
+        return ended;
     }
     let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));
     let Some(scenario) = told(read, args.show())? else {

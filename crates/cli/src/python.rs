@@ -1,16 +1,15 @@
 //! What the package for Python does for this program: `sojourn figures`, and whatever names classes
-//! of Python (`python:FILE:CLASS`): scenarios that are run, queues and congestion controls that are
-//! evaluated, a queue that is run beside those of a study.
+//! of Python (`python:FILE:CLASS`): scenarios that are run or checked, queues and congestion
+//! controls that are evaluated, a queue that is run beside those of a study.
 
-use crate::run::RunArgs;
 use crate::worlds::{Row, WORLDS};
-use crate::{INTERRUPTED, WrongInput};
+use crate::{INTERRUPTED, Overrides, WrongInput};
 use anyhow::Context as _;
 use clap::Args;
 use sojourn_scenario::named_text;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The variable of the environment that names the interpreter.
@@ -81,12 +80,12 @@ pub(crate) fn figures(args: &FiguresArgs) -> anyhow::Result<u8> {
     package("`sojourn figures`", "sojourn[plot]", &words)
 }
 
-/// Runs a scenario that names classes of Python by the package, which takes the same words where
-/// it has the option; none if this one names none.
-pub(crate) fn run(args: &RunArgs) -> Option<anyhow::Result<u8>> {
+/// Runs or checks a scenario that names classes of Python by the package, which takes the same
+/// words where it has the option; none if this one names none.
+pub(crate) fn take(file: &Path, overrides: &Overrides) -> Option<anyhow::Result<u8>> {
     // Whoever reads the scenario says what is wrong with a file that cannot be read.
-    let (_, text) = named_text(&args.file).unwrap_or_default();
-    let given = args.overrides.sets.iter().chain(&args.overrides.sweeps);
+    let (_, text) = named_text(file).unwrap_or_default();
+    let given = overrides.sets.iter().chain(&overrides.sweeps);
     let name = text
         .lines()
         .find_map(named_in_a_line)

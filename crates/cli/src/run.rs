@@ -250,7 +250,7 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    if let Some(ended) = python::run(args) {
+    if let Some(ended) = python::take(&args.file, &args.overrides) {
         return ended;
     }
     let Scenario {

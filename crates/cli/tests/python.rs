@@ -49,6 +49,17 @@ fn runs_that_name_a_class_are_the_packages() {
     assert_eq!(code, Some(7), "its status is the program's");
     let handed = "-P -m sojourn run small.toml --out out --sweep";
     assert_eq!(said, format!("{handed} {given}"));
+    let words = [
+        "check",
+        "small.toml",
+        "--set",
+        "dumbbell.qdisc=python:own.py:Own",
+    ];
+    let (code, said, _) = sojourn(&words, dir.path());
+    assert_eq!(
+        (code, said),
+        (Some(7), format!("-P -m sojourn {}", words.join(" ")))
+    );
     // One that names none is run here.
     assert_eq!(sojourn(&["run", "small.toml"], dir.path()).0, Some(0));
     let named = format!("{SMALL}# qdisc = \"python:own.py:Own\"\n");

@@ -1,7 +1,7 @@
 """The package as a program, which does what the program ``sojourn`` has it do.
 
-``run``, ``evaluate`` and ``reproduce`` are for queues and congestion controls that are written in
-Python; the program does everything else faster and with more options. ``figures`` draws.
+``run``, ``check``, ``evaluate`` and ``reproduce`` are for queues and congestion controls that are
+written in Python; the program does everything else faster and with more options. ``figures`` draws.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from . import plugins
+from . import aqm, plugins
 from ._run import load, sweep
+from ._scenario import assignments, read, text_of
 from .cards import evaluate
 from .errors import RunError, ScenarioError
 from .figures import FORMATS, draw, listed, usual
@@ -30,16 +31,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m sojourn", epilog=_NOTE)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a scenario, with what it names of Python's")
-    run.add_argument("file", help="the scenario")
-    for option in ("set", "sweep"):
-        run.add_argument(
-            f"--{option}", metavar="KEY=VALUE", action="append", default=[],
-            help="as of the program; a value may be python:FILE:CLASS",
-        )
-    run.add_argument("--seeds", type=int, help="number of seeds")
+    _add_scenario(run)
     run.add_argument("--jobs", type=int, help="runs at a time")
     run.add_argument("--out", metavar="DIR", help="write the report and the data there")
     run.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    check = commands.add_parser("check", help="say what a scenario means, with what it names")
+    _add_scenario(check)
     _add_evaluate(commands.add_parser("evaluate", help="measure a queue or a congestion control"))
     _add_reproduce(commands.add_parser("reproduce", help="run a study with a queue beside its own"))
     figures = commands.add_parser("figures", help="draw the figures of results, ready for print")
@@ -49,6 +46,16 @@ def _parser() -> argparse.ArgumentParser:
     for format in FORMATS:
         figures.add_argument(f"--{format}", action="store_true", help=f"write {format.upper()}")
     return parser
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="the scenario")
+    for option in ("set", "sweep"):
+        parser.add_argument(
+            f"--{option}", metavar="KEY=VALUE", action="append", default=[],
+            help="as of the program; a value may be python:FILE:CLASS",
+        )
+    parser.add_argument("--seeds", type=int, help="number of seeds")
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -97,11 +104,33 @@ def _fields(given: Sequence[str], option: str) -> dict[str, Any]:
     return fields
 
 
-def _run(words: argparse.Namespace) -> None:
+def _axes(words: argparse.Namespace) -> dict[str, Any]:
     axes = _fields(words.sweep, "--sweep")
     for key, values in axes.items():
         if not isinstance(values, list):
             raise ValueError(f"--sweep {key}: write a list, [VALUE, ...]")
+    return axes
+
+
+def _check(words: argparse.Namespace) -> None:
+    axes = _axes(words)
+    stands = aqm.StandIns()
+    sets = assignments(stands.put(_fields(words.set, "--set"), "--set"))
+    sweeps = assignments(stands.put(axes, "--sweep"))
+    checked = read(stands.text(text_of(words.file)), sets, sweeps, words.seeds)
+    print(checked.warnings, end="", file=sys.stderr)
+    title = f": {checked.title}" if checked.title else ""
+    cells = {tuple(params) for params, _ in checked.runs}
+    print(f"{checked.name}{title}\n{len(cells)} cells, {len(checked)} runs\n")
+    names = {stand_in: name for stand_in, name, _ in stands.makers + stands.controls}
+    for field, values in checked.axes:
+        print(f"{field}: {', '.join(names.get(value, value) for value in values)}")
+    for name in names.values():
+        print(f"{name}: loaded, takes its options")
+
+
+def _run(words: argparse.Namespace) -> None:
+    axes = _axes(words)
     more = {"seeds": words.seeds, "jobs": words.jobs, "series": words.out is not None}
     results = sweep(words.file, axes, **more, **_fields(words.set, "--set"))
     for line in results.reading():
@@ -161,7 +190,13 @@ def _reproduce(words: argparse.Namespace) -> None:
         sys.exit(1)
 
 
-_COMMANDS = {"run": _run, "figures": _figures, "evaluate": _evaluate, "reproduce": _reproduce}
+_COMMANDS = {
+    "run": _run,
+    "check": _check,
+    "figures": _figures,
+    "evaluate": _evaluate,
+    "reproduce": _reproduce,
+}
 
 
 def main(words: Sequence[str] | None = None) -> None:

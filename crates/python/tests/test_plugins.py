@@ -273,3 +273,18 @@ def test_commands_print_cards_and_claims(
     assert json.loads(capsys.readouterr().out)["queue"] == name
     main(["reproduce", str(small), "--queue", name, "--seeds", "2"])
     assert "published  p" in capsys.readouterr().out
+
+
+def test_check_loads_the_classes_and_runs_nothing(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own.parent)
+    sweep = "dumbbell.qdisc=[codel, python:own.py:OneOfN n=20]"
+    main(["check", "own.toml", "--sweep", sweep, "--seeds", "3"])
+    said = capsys.readouterr().out
+    assert "own\n2 cells, 6 runs\n" in said
+    assert "dumbbell.qdisc: codel, python:own.py:OneOfN n=20\n" in said
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "own.toml", "--set", "dumbbell.qdisc=python:own.py:OneOfN m=20"])
+    assert ended.value.code == 2
+    assert "m" in capsys.readouterr().err

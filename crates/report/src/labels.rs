@@ -20,8 +20,8 @@ pub(crate) struct Labels<'a> {
     /// Number of the cell of every run: equal parameters, equal numbers, from zero in the order of
     /// first occurrence.
     pub(crate) numbers: Vec<usize>,
-    /// Label of every cell, by its number: of the parts that were varied, the bare value when it is
-    /// one, `field value` otherwise.
+    /// Label of every cell, by its number: `field value` of the parts that were varied; the bare
+    /// value where one part was varied whose values are words, which say what they are.
     pub(crate) cells: Vec<String>,
     /// Number of every cell's colour: its own while there are few cells, that of its choice
     /// otherwise.
@@ -110,7 +110,7 @@ fn label(
     match parts {
         [] if params.is_empty() => "the cell".to_owned(),
         [] => params_text(params),
-        [one] => one.values[run].clone(),
+        [one] if one.values.iter().all(|value| is_word(value)) => one.values[run].clone(),
         many => {
             let parts = many
                 .iter()
@@ -119,6 +119,11 @@ fn label(
             parts.collect::<Vec<_>>().join(" · ")
         }
     }
+}
+
+/// Whether a value says what it is, as a queue's name does; a number and a boolean do not.
+fn is_word(value: &str) -> bool {
+    value.starts_with(|first: char| first.is_alphabetic()) && !["true", "false"].contains(&value)
 }
 
 /// Numbers of colours for cells, by what each has of the choice, where so many `parts` were varied.
@@ -228,6 +233,8 @@ pub(crate) mod tests {
         ];
         assert_eq!(Labels::of(&one).cells, ["pie", "fq_pie"]);
         assert_eq!(Labels::of(&one[..1]).cells, ["q=pie d=1s"]);
+        let counts = ["4", "64"].map(|count| run(&[("flow.up.count", count), ("q", "pie")]));
+        assert_eq!(Labels::of(&counts).cells, ["count 4", "count 64"]);
         let two = [
             run(&[
                 ("up.queue", "pie"),

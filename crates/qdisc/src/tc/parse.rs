@@ -135,7 +135,7 @@ pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> Sp
     if word.starts_with("python:") {
         let what = format!("`{word}` is a Python class, which this command does not load");
         return error(text, name.at(), what).want(
-            "`sojourn run`, `evaluate` and `reproduce` and the Python package do, in the \
+            "`sojourn run`, `check`, `evaluate` and `reproduce` and the Python package do, in the \
                  simulator"
                 .to_string(),
         );

@@ -267,7 +267,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "python:own.py:OneOfN n=5",
         "`python:own.py:OneOfN` is a Python class, which this command does not load; \
-         `sojourn run`, `evaluate` and `reproduce` and the Python package do, in the simulator",
+         `sojourn run`, `check`, `evaluate` and `reproduce` and the Python package do, in the \
+         simulator",
         "python:own.py:OneOfN",
     ),
     (
