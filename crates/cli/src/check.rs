@@ -111,7 +111,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         return ended;
     }
     let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));
-    let Some(scenario) = told(read, args.show())? else {
+    let Some((scenario, _)) = told(read, args.show())? else {
         return Ok(WRONG_INPUT);
     };
     if args.schema.is_some() {

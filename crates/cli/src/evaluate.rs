@@ -3,6 +3,7 @@
 //! The cases and what is measured in them are those of the crate `evaluate`.
 
 use crate::out::check_out;
+use crate::plugins;
 use crate::progress::Bar;
 use crate::python;
 use crate::run::{interrupted, run_cells};
@@ -13,6 +14,7 @@ use clap::Args;
 use sojourn_batch::Results;
 use sojourn_evaluate::{Card, Evaluation, Kind, Unfit};
 use sojourn_gateway::{Table, stop_on_signal, whole};
+use sojourn_loader::Plugins;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -83,14 +85,35 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     if python::is_named(own) {
         return python::hand_over(&option, own, &[args.world]);
     }
+    if Plugins::is_named(own) && args.cc.is_some() {
+        return Err(WrongInput(format!(
+            "{option} {own}: a plug-in is a queue's: use --qdisc"
+        ))
+        .into());
+    }
+    let plugged = Plugins::is_named(own)
+        .then(|| Plugins::one(own))
+        .transpose();
+    let (plugins, stand_in) = plugged
+        .map_err(|why| WrongInput(format!("{option}: {why}")))?
+        .unzip();
+    let own = stand_in.as_ref().unwrap_or(own);
     let evaluation = Evaluation::new(kind, own, &args.case, args.seeds);
-    let evaluation = evaluation.map_err(|unfit| wrong(&option, unfit))?;
+    let mut evaluation = evaluation.map_err(|unfit| wrong(&option, unfit))?;
+    if let Some(plugins) = &plugins {
+        for scenario in evaluation.scenarios() {
+            plugins.name(scenario);
+        }
+    }
     if let Some(out) = &args.out {
         for (folder, name) in evaluation.folders(out) {
             check_out(&folder, &Results::Scenario(name.to_owned()), args.overwrite)?;
         }
     }
-    let world = args.world.world(args.queues.setup(&[args.world])?)?;
+    let world = match plugins {
+        Some(plugins) => plugins::world(plugins, &option, &[args.world])?,
+        None => args.world.world(args.queues.setup(&[args.world])?)?,
+    };
     let stop = stop_on_signal()?;
     let runs = evaluation.cells();
     let bar = Bar::new(&runs, args.quiet);

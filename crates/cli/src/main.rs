@@ -19,6 +19,7 @@ mod out;
 mod overrides;
 mod packetdrill;
 mod pcap;
+mod plugins;
 mod progress;
 mod python;
 mod qdisc;

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use sojourn_gateway::whole;
-use sojourn_scenario::{Options, Problems, Scenario};
+use sojourn_loader::Plugins;
+use sojourn_scenario::{Options, Problems, Scenario, named_text};
 use std::path::Path;
 
 /// What changes a scenario from outside.
@@ -41,13 +42,23 @@ impl Overrides {
         }
     }
 
-    pub(crate) fn load(&self, file: &Path) -> Result<Scenario, Problems> {
-        Scenario::load(file, &self.options())
+    /// The scenario of a file, with the plug-ins that it or an option names, which are its world.
+    pub(crate) fn load(&self, file: &Path) -> Result<(Scenario, Option<Plugins>), Problems> {
+        let (name, text) = named_text(file)?;
+        self.parse(&name, &text, file)
     }
 
     /// The same of a text that stands in `file`, for messages called `name`.
-    pub(crate) fn parse(&self, name: &str, text: &str, file: &Path) -> Result<Scenario, Problems> {
-        let base = file.parent().unwrap_or(Path::new(""));
-        Scenario::parse(name, text, base, &self.options())
+    pub(crate) fn parse(
+        &self,
+        name: &str,
+        text: &str,
+        file: &Path,
+    ) -> Result<(Scenario, Option<Plugins>), Problems> {
+        let (base, options) = (file.parent().unwrap_or(Path::new("")), self.options());
+        match Plugins::scenario(name, text, base, &options)? {
+            Some((scenario, plugins)) => Ok((scenario, Some(plugins))),
+            None => Ok((Scenario::parse(name, text, base, &options)?, None)),
+        }
     }
 }

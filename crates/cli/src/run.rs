@@ -4,6 +4,7 @@ use crate::figures;
 use crate::kernel::KernelChoice;
 use crate::out::check_out;
 use crate::pcap::{Captures, Capturing};
+use crate::plugins;
 use crate::progress::Bar;
 use crate::python;
 use crate::shard::Shard;
@@ -253,11 +254,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     if let Some(ended) = python::take(&args.file, &args.overrides) {
         return ended;
     }
+    let (scenario, plugins) = args.overrides.load(&args.file)?;
     let Scenario {
         mut info,
         mut cells,
         warnings,
-    } = args.overrides.load(&args.file)?;
+    } = scenario;
     if !args.quiet {
         eprint!("{warnings}");
     }
@@ -265,8 +267,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     args.check(&rows, &info.name)?;
     info.shard = args.shard.map(|shard| shard.of(&mut cells));
     let (mut worlds, mut parts, mut there) = (Vec::new(), Vec::new(), Vec::new());
-    for row in &rows {
-        worlds.push(row.world(args.setup())?);
+    match plugins {
+        Some(plugins) => worlds.push(plugins::world(plugins, &info.name, &rows)?),
+        None => {
+            for row in &rows {
+                worlds.push(row.world(args.setup())?);
+            }
+        }
     }
     for row in &rows {
         let (part, held) = args.part(&info, &cells, &row.name)?;

@@ -6,6 +6,7 @@
 use crate::{aqm, control, error};
 use pyo3::prelude::*;
 use sojourn_qdisc::{Qdisc, Setting, Spec};
+use sojourn_scenario::StandIns;
 use sojourn_scenario::problem::suggestion;
 use sojourn_sim::{Instead, Packet, Sim};
 use sojourn_tcp::{Algorithm, Config, CongestionControl};
@@ -62,8 +63,8 @@ impl Asked {
 pub(crate) struct Prototypes {
     queues: Vec<Maker>,
     controls: Vec<Maker>,
-    /// What stands in cells for something of Python's, and the name of that.
-    names: Vec<(String, String)>,
+    /// What stands in cells for something of Python's.
+    names: StandIns,
     /// By the queue that stands for it in cells.
     values: Vec<(Spec, Py<PyAny>)>,
     /// By the congestion control of Linux that stands for it in cells.
@@ -111,15 +112,16 @@ impl Prototypes {
 
     /// With those that are values of fields.
     pub(crate) fn of_values(py: Python<'_>, (queues, control_values): Values) -> PyResult<Self> {
-        let (mut names, mut values) = (Vec::new(), Vec::new());
+        let (mut names, mut values) = (StandIns::default(), Vec::new());
         for (stand_in, name, maker) in queues {
             let spec = stand_in.parse::<Spec>();
             let spec = spec.map_err(|error| error::run(py, &error.to_string()))?;
-            names.push((stand_in, name));
+            names.add(&stand_in, &name);
             values.push((spec, maker));
         }
-        let controls = control_values.iter();
-        names.extend(controls.map(|(stand_in, name, _)| (stand_in.clone(), name.clone())));
+        for (stand_in, name, _) in &control_values {
+            names.add(stand_in, name);
+        }
         Ok(Self {
             names,
             values,
@@ -130,21 +132,7 @@ impl Prototypes {
 
     /// Has results say the names of what is written in Python, where something stands for it.
     pub(crate) fn name(&self, info: &mut ScenarioInfo, cells: &mut [Cell]) {
-        let axes = info.axes.iter_mut().flat_map(|axis| &mut axis.values);
-        let params = cells.iter_mut().flat_map(|cell| &mut cell.params);
-        for text in axes.chain(params.map(|(_, value)| value)) {
-            let mut all = self.names.iter();
-            if let Some((_, name)) = all.find(|(stand_in, _)| stand_in == text) {
-                text.clone_from(name);
-            }
-        }
-        // The text says again what it said before something stood in it.
-        if let Some(source) = &mut info.source {
-            for (stand_in, name) in &self.names {
-                let quoted = |text: &str| format!("\"{text}\"");
-                *source = source.replace(&quoted(stand_in), &quoted(name));
-            }
-        }
+        self.names.put_back(info, cells);
     }
 
     /// What one of the objects has raised first.
@@ -307,6 +295,6 @@ impl World for Prototypes {
         };
         let mut cell = cell.clone();
         let mut making = Making::new(self, &mut cell);
-        Sim.run_with(&cell, &mut ask, &mut making)
+        Sim.run_with(&cell, Taps::default(), &mut ask, &mut making)
     }
 }

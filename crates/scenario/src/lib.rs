@@ -25,6 +25,7 @@ mod resolve;
 mod runner;
 mod scenario;
 mod space;
+mod stand_in;
 mod sweep;
 mod video;
 mod videos;
@@ -41,3 +42,4 @@ pub use sojourn_text::{
     named_text, problem, read, read_text, tree,
 };
 pub use space::{Dimension, Gene, Space, Values};
+pub use stand_in::StandIns;

@@ -8,7 +8,7 @@ use sojourn_qdisc::{Aqm, Facts, Limit, Qdisc, QueueView, Setting, SingleQueue, S
 use sojourn_random::Stream;
 use sojourn_sim::{Instead, Packet, Sim};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Flow, Interface, Line, LineRate, Network, Transport};
+use sojourn_world::{Cell, Flow, Interface, Line, LineRate, Network, Taps, Transport};
 use std::ops::ControlFlow;
 
 /// Its parameters and dice; what belongs to one queue would be in `State`.
@@ -60,7 +60,7 @@ fn main() {
     let cell = Cell::new("own AQM", network, vec![bulk], Span::from_secs(20));
     let nobody_stops = &mut |_| ControlFlow::Continue(());
     let result = Sim
-        .run_with(&cell, nobody_stops, &mut OnTheUplink)
+        .run_with(&cell, Taps::default(), nobody_stops, &mut OnTheUplink)
         .expect("the cell can be run");
     let (_, up) = &result.links[0];
     let (delay, used) = (up.sojourn.mean, up.utilisation.unwrap_or(0.0));

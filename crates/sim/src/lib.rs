@@ -64,10 +64,14 @@ impl Sim {
     pub fn run_with(
         &self,
         cell: &Cell,
+        taps: Taps,
         progress: Progress<'_>,
         own: &mut dyn Instead,
     ) -> Result<RunResult, WorldError> {
         let mut engine = whole(cell, own)?;
+        if !taps.is_empty() {
+            engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
+        }
         engine.run(progress).map_err(|stop| stop.told(cell))?;
         Ok(engine.finish(cell))
     }
@@ -98,11 +102,6 @@ impl World for Sim {
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = whole(cell, &mut ())?;
-        if !taps.is_empty() {
-            engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
-        }
-        engine.run(progress).map_err(|stop| stop.told(cell))?;
-        Ok(engine.finish(cell))
+        self.run_with(cell, taps, progress, &mut ())
     }
 }

@@ -63,7 +63,7 @@ fn a_control_of_ones_own_decides_as_the_built_in_one() {
     let mut own = EverywhereReno::default();
     let goes_on = &mut |_| ControlFlow::Continue(());
     let ours = Sim
-        .run_with(&cell(Algorithm::Cubic), goes_on, &mut own)
+        .run_with(&cell(Algorithm::Cubic), Taps::default(), goes_on, &mut own)
         .expect("the cell can be run");
     assert_eq!(ours.digest, plain(&cell(Algorithm::Reno)).digest);
     assert_ne!(ours.digest, plain(&cell(Algorithm::Cubic)).digest);
@@ -140,7 +140,7 @@ fn a_control_is_changed_between_two_steps() {
 #[test]
 fn nothing_instead_changes_nothing() {
     let goes_on = &mut |_| ControlFlow::Continue(());
-    let run = Sim.run_with(&cell(Algorithm::Bbr), goes_on, &mut ());
+    let run = Sim.run_with(&cell(Algorithm::Bbr), Taps::default(), goes_on, &mut ());
     let run = run.expect("the cell can be run");
     assert_eq!(run.digest, plain(&cell(Algorithm::Bbr)).digest);
 }

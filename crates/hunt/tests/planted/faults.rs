@@ -212,7 +212,7 @@ impl World for Planted {
 
     fn run(&self, cell: &Cell, _: Taps, told: Progress<'_>) -> Result<RunResult, WorldError> {
         let planted = *self;
-        Sim.run_with(cell, told, &mut InRun { planted, cell })
+        Sim.run_with(cell, Taps::default(), told, &mut InRun { planted, cell })
     }
 }
 

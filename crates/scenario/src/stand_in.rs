@@ -1,0 +1,39 @@
+//! What stands in a scenario for something that its format cannot say: a queue of a plug-in or of
+//! Python.
+
+use sojourn_world::{Cell, ScenarioInfo};
+
+/// The stand-ins of a scenario, with the names of what they stand for.
+#[derive(Clone, Debug, Default)]
+pub struct StandIns(Vec<(String, String)>);
+
+impl StandIns {
+    /// Another one.
+    pub fn add(&mut self, stand_in: &str, name: &str) {
+        self.0.push((stand_in.to_owned(), name.to_owned()));
+    }
+
+    /// What stands for a name.
+    pub fn of(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(_, known)| known == name);
+        found.map(|(stand_in, _)| stand_in.as_str())
+    }
+
+    /// Has the axes, the parameters of cells and the text of a scenario say the names.
+    pub fn put_back(&self, info: &mut ScenarioInfo, cells: &mut [Cell]) {
+        let axes = info.axes.iter_mut().flat_map(|axis| &mut axis.values);
+        let params = cells.iter_mut().flat_map(|cell| &mut cell.params);
+        for text in axes.chain(params.map(|(_, value)| value)) {
+            if let Some((_, name)) = self.0.iter().find(|(stand_in, _)| stand_in == text) {
+                text.clone_from(name);
+            }
+        }
+        let Some(source) = &mut info.source else {
+            return;
+        };
+        for (stand_in, name) in &self.0 {
+            let quoted = |text: &str| format!("\"{text}\"");
+            *source = source.replace(&quoted(stand_in), &quoted(name));
+        }
+    }
+}
