@@ -2,6 +2,7 @@
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
 .PHONY: fresh static lint doc site figures cards deny clean module module-test
+.PHONY: module-kernels
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -32,6 +33,7 @@ help:
 	@echo 'make static  both programs for any Linux, no libraries, target/package/sojourn-*.tar.gz'
 	@echo 'make module  the queues as a module of Linux for installed headers, target/module/*.ko'
 	@echo 'make module-test  that module in Debian 12 under QEMU, and in guests (about 15 min)'
+	@echo 'make module-kernels  that module in guests of Linux 6.1, 6.12 and 7.3 (an hour)'
 	@echo 'make lint    format and lints only'
 	@echo 'make figures what documents show of runs and of the code, made anew; says what drifted'
 	@echo 'make cards   the cards of all queues and congestion controls, and their gallery (minutes)'
@@ -70,6 +72,12 @@ module-test: module
 	$(CARGO) test --quiet --workspace --locked --no-run --test kernel_module
 	$(DEBUG)/sojourn kernel build --module $${CARGO_TARGET_DIR:-target}/module/dkms
 	$(CARGO) test --quiet --workspace --locked --test kernel_module
+
+# One alone: make module-kernels KERNELS=7.3
+module-kernels: module
+	@scripts/setup test
+	$(CARGO) test --quiet --workspace --locked --no-run --test kernel_module
+	@MODULE=$${CARGO_TARGET_DIR:-target}/module/dkms scripts/kernels $(DEBUG)/sojourn $(KERNELS)
 
 # By a profile of its own: to optimise while linking takes longer than the demo.
 demo:

@@ -10,6 +10,8 @@
  * library runs for one qdisc at a time on a processor: sojourn_on() says for which. Making one
  * may sleep and is done outside of any lock; then sojourn_begin() says it for the task.
  */
+#include <linux/if_arp.h>
+#include <linux/if_ether.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -50,6 +52,8 @@ struct sojourn_sched {
 	/* Drops of others than that one. */
 	unsigned int		packets;
 	unsigned int		bytes;
+	/* The device's packets have no Ethernet header; the library is shown one before them. */
+	bool			bare;
 	/* When packets may leave. */
 	u64			next;
 	struct qdisc_watchdog	watchdog;
@@ -108,10 +112,34 @@ void sojourn_kernel_free(void *at)
 	kvfree(at);
 }
 
+/* Whether packets of a device begin with an Ethernet header. */
+static bool sojourn_has_ethernet(const struct net_device *dev)
+{
+	return dev->type == ARPHRD_ETHER || dev->type == ARPHRD_LOOPBACK;
+}
+
+/* The first bytes of a packet of a device without Ethernet, behind a header that says what follows:
+ * no addresses, and the protocol. Returns how many there are. */
+static noinline unsigned int sojourn_bare_front(const struct sk_buff *skb, u8 *room)
+{
+	struct ethhdr *header = (struct ethhdr *)room;
+	unsigned int offset = skb_network_offset(skb);
+	unsigned int len = min_t(unsigned int, skb->len - offset, SOJOURN_FRONT - ETH_HLEN);
+
+	memset(header, 0, ETH_HLEN);
+	header->h_proto = skb->protocol;
+	return skb_copy_bits(skb, offset, room + ETH_HLEN, len) ? 0 : ETH_HLEN + len;
+}
+
+/* `room` has SOJOURN_FRONT bytes, and so many are asked for. */
 const u8 *sojourn_kernel_front(size_t at, u8 *room, size_t *len)
 {
 	struct sk_buff *skb = (struct sk_buff *)at;
 
+	if (unlikely(this_cpu_read(sojourn_on_cpu)->bare)) {
+		*len = sojourn_bare_front(skb, room);
+		return room;
+	}
 	*len = min_t(size_t, *len, skb->len);
 	if (likely(skb_headlen(skb) >= *len))
 		return skb->data;
@@ -214,6 +242,14 @@ static noinline bool sojourn_offer_copy(struct Qdisc *sch, struct sk_buff *skb, 
 	return sojourn_offer_front(sch, skb, copy, len);
 }
 
+/* The same for a device without Ethernet. */
+static noinline bool sojourn_offer_bare(struct Qdisc *sch, struct sk_buff *skb)
+{
+	u8 front[SOJOURN_FRONT] __aligned(2);
+
+	return sojourn_offer_front(sch, skb, front, sojourn_bare_front(skb, front));
+}
+
 /* Offers a packet that is not a super-packet; returns whether it was taken. */
 static __always_inline bool sojourn_offer(struct Qdisc *sch, struct sk_buff *skb)
 {
@@ -246,7 +282,10 @@ static noinline int sojourn_enqueue_segments(struct sk_buff *skb, struct Qdisc *
 
 		skb_mark_not_on_list(segments);
 		qdisc_skb_cb(segments)->pkt_len = len;
-		if (sojourn_offer(sch, segments)) {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+		qdisc_skb_cb(segments)->pkt_segs = 1;
+#endif
+		if (q->bare ? sojourn_offer_bare(sch, segments) : sojourn_offer(sch, segments)) {
 			packets++;
 			bytes += len;
 		}
@@ -261,7 +300,8 @@ static noinline int sojourn_enqueue_segments(struct sk_buff *skb, struct Qdisc *
 	return NET_XMIT_SUCCESS;
 }
 
-static int sojourn_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static __always_inline int sojourn_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+					       struct sk_buff **to_free, bool bare)
 {
 	struct sojourn_sched *q = qdisc_priv(sch);
 	bool taken;
@@ -271,10 +311,21 @@ static int sojourn_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct 
 	sojourn_on(q);
 	q->to_free = to_free;
 	q->packets = q->bytes = 0;
-	taken = sojourn_offer(sch, skb);
+	taken = bare ? sojourn_offer_bare(sch, skb) : sojourn_offer(sch, skb);
 	if (unlikely(q->packets))
 		qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
 	return taken ? NET_XMIT_SUCCESS : NET_XMIT_DROP;
+}
+
+static int sojourn_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	return sojourn_enqueue_one(skb, sch, to_free, false);
+}
+
+static int sojourn_qdisc_enqueue_bare(struct sk_buff *skb, struct Qdisc *sch,
+				      struct sk_buff **to_free)
+{
+	return sojourn_enqueue_one(skb, sch, to_free, true);
 }
 
 /* What follows when the library has dropped packets of those that it holds: while the parent knows
@@ -341,7 +392,8 @@ static struct sojourn_memory *sojourn_make(struct Qdisc *sch, const struct nlatt
 	struct sojourn_link link = {
 		.seed = get_random_u64(),
 		.mtu = psched_mtu(qdisc_dev(sch)),
-		.link_header = qdisc_dev(sch)->hard_header_len,
+		/* As skb_network_offset() of packets without tags: PPP adds its header later. */
+		.link_header = sojourn_has_ethernet(qdisc_dev(sch)) ? ETH_HLEN : 0,
 	};
 	char why[160];
 
@@ -382,6 +434,9 @@ static int sojourn_qdisc_init(struct Qdisc *sch, struct nlattr *opt,
 	struct sojourn_memory *memory;
 
 	q->sch = sch;
+	q->bare = !sojourn_has_ethernet(qdisc_dev(sch));
+	if (q->bare)
+		sch->enqueue = sojourn_qdisc_enqueue_bare;
 	qdisc_watchdog_init(&q->watchdog, sch);
 	memory = sojourn_make(sch, opt, extack);
 	if (IS_ERR(memory))

@@ -213,3 +213,25 @@ fn a_million_packets_are_decided_on_as_on_the_host() {
     }
     assert_eq!(said.lines().count(), texts.len(), "{said}");
 }
+
+/// Super-packets are cut, and their segments counted; CAKE, CoDel and flow queues see packets of a
+/// device without Ethernet as Linux's own do.
+#[test]
+fn super_packets_and_packets_without_ethernet_are_as_others() {
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/kernel_module/packets.py"
+    );
+    let sojourn = env!("CARGO_BIN_EXE_sojourn");
+    let line = format!("python3 '{script}' '{sojourn}'");
+    let dir = tempfile::tempdir().unwrap();
+    let output = program(dir.path(), &["kernel", "exec", "--module", &line])
+        .output()
+        .unwrap();
+    let said = text(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("ok      CAKE's lengths and tins are Linux's"),
+        "{said}{}",
+        text(&output.stderr)
+    );
+}

@@ -41,7 +41,8 @@ impl Handle {
 /// What a discipline asks of the kernel about a packet.
 pub trait Kernel: Send + 'static {
     /// Copies the packet's first bytes, and returns how many there are. They are those that it was
-    /// offered with, but for ECN and DSCP.
+    /// offered with, but for ECN and DSCP. They begin with an Ethernet header, which the kernel
+    /// makes up for devices without one.
     fn front(packet: Handle, room: &mut [u8; FRONT]) -> usize;
 
     /// Shows the packet's first bytes, up to [`FRONT`], where they lie if that can be.
@@ -275,10 +276,11 @@ impl<K: Kernel> Packet for Skb<K> {
         K::look(self.handle, |front| ack_facts(front, &parse(front)))
     }
 
+    /// Where it is that of the link, the link says it: a device without Ethernet has none there.
     #[inline]
     fn network_offset(&self) -> Option<u32> {
         let (offset, _) = self.facts();
-        (offset > 0).then_some(offset.into())
+        (u16::from(offset) > Plain::NETWORK_OFFSET).then_some(offset.into())
     }
 }
 
