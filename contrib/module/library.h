@@ -44,6 +44,7 @@ const u8 *sojourn_kernel_front(size_t skb, u8 *room, size_t *len);
 bool sojourn_kernel_set_ce(size_t skb);
 void sojourn_kernel_clear_dscp(size_t skb);
 u32 sojourn_kernel_mark(size_t skb);
+bool sojourn_kernel_inside(size_t skb, u32 inside[3]);
 u16 sojourn_kernel_class(size_t skb);
 void sojourn_kernel_free_skb(size_t skb);
 void sojourn_kernel_dropped(void *call, size_t skb, u32 reason);

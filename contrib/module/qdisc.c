@@ -27,6 +27,9 @@
 #include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+#include <net/netfilter/nf_conntrack.h>
+#endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #include <net/gso.h>
 #endif
@@ -173,6 +176,29 @@ void sojourn_kernel_clear_dscp(size_t at)
 u32 sojourn_kernel_mark(size_t skb)
 {
 	return ((struct sk_buff *)skb)->mark;
+}
+
+/* Source, destination and ports before a translation, as sch_cake takes them: IPv4 alone. The
+ * function of netfilter's that looks them up is always in the kernel, and asks nf_conntrack if that
+ * is loaded. */
+bool sojourn_kernel_inside(size_t at, u32 inside[3])
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	struct sk_buff *skb = (struct sk_buff *)at;
+	struct nf_conntrack_tuple tuple = {};
+	/* What is found by the packet's addresses is the tuple of the other direction. */
+	bool back = !skb_nfct(skb);
+
+	if (skb_protocol(skb, true) != htons(ETH_P_IP) || !nf_ct_get_tuple_skb(&tuple, skb))
+		return false;
+	inside[0] = ntohl(back ? tuple.dst.u3.ip : tuple.src.u3.ip);
+	inside[1] = ntohl(back ? tuple.src.u3.ip : tuple.dst.u3.ip);
+	inside[2] = ntohs(back ? tuple.dst.u.all : tuple.src.u.all) << 16
+		    | ntohs(back ? tuple.src.u.all : tuple.dst.u.all);
+	return true;
+#else
+	return false;
+#endif
 }
 
 u16 sojourn_kernel_class(size_t skb)

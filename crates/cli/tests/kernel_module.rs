@@ -235,3 +235,41 @@ fn super_packets_and_packets_without_ethernet_are_as_others() {
         text(&output.stderr)
     );
 }
+
+/// The queue is on the router that translates: its connection tracking knows the hosts.
+#[test]
+fn hosts_behind_a_translation_are_told_apart() {
+    let flow = |name: &str, host: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\ndirection = \"up\"\napp = \"bulk\"\nsrc_host = \"{host}\"\n"
+        )
+    };
+    let flows = flow("one", "h1") + &flow("two", "h2") + &flow("three", "h2");
+    let shares = ["nat", "nonat"].map(|word| {
+        let dir = tempfile::tempdir().unwrap();
+        let scenario = format!(
+            r#"format = "sojourn-scenario/1"
+name = "cell"
+duration = "8s"
+warmup = "2s"
+[dumbbell]
+nat = true
+rtt = "20ms"
+up = {{ rate = "10mbit", qdisc = "cake bandwidth 4mbit besteffort dual-srchost {word}" }}
+down = {{ rate = "10mbit", qdisc = "cake bandwidth 4mbit besteffort dual-dsthost {word}" }}
+{flows}"#
+        );
+        let mut command = run(dir.path(), 1, &["--queues", "module"]);
+        fs::write(dir.path().join("cell.toml"), scenario).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        let result = merged.whole().unwrap().remove(0);
+        let [first, second, third] =
+            [0, 1, 2].map(|flow| result.flows[flow].1.goodput.as_bps() as f64);
+        first / (first + second + third)
+    });
+    // The link is shared by hosts, or by flows.
+    assert!((0.47..0.53).contains(&shares[0]), "{shares:?}");
+    assert!((0.30..0.37).contains(&shares[1]), "{shares:?}");
+}

@@ -11,7 +11,8 @@
 //!   made. It can tell beforehand whether a packet could need more than there is.
 //! - [`check`] is a sequence of packets and the decisions on it, to compare machines by.
 //!
-//! Not here: GSO (the module cuts packets before they are offered), conntrack for `nat`.
+//! Not here: GSO (the module cuts packets before they are offered), the lookup of translated
+//! addresses for `nat` (the kernel's connection tracking).
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 use core::mem;
 use core::num::NonZeroUsize;
-use sojourn_qdisc::{AckFacts, Ecn, Packet};
+use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_random::mix;
 use sojourn_wire::{FlowKey, Network, Parsed, Plain, ack_facts, ether_type, parse, plain_tos};
 
@@ -62,6 +62,12 @@ pub trait Kernel: Send + 'static {
     /// `skb->mark`.
     fn mark(_packet: Handle) -> u32 {
         0
+    }
+
+    /// What an IPv4 packet's source, destination and ports (the source's in the upper half) are
+    /// inside a network address translation, in the host's byte order. None: nothing is known.
+    fn inside(_packet: Handle) -> Option<[u32; 3]> {
+        None
     }
 
     /// Minor number of `skb->priority` if its major one is the qdisc's; else zero.
@@ -258,6 +264,27 @@ impl<K: Kernel> Packet for Skb<K> {
 
     fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
         self.hashed(|flow| (flow.src_hash(perturbation), flow.dst_hash(perturbation)))
+    }
+
+    /// As Linux's CAKE, which takes ports from the translation if the packet has some.
+    fn inside_hashes(&self, perturbation: u64) -> Option<InsideHashes> {
+        let [src, dst, ports] = K::inside(self.handle)?;
+        self.hashed(|outside| {
+            let (src_port, dst_port) = if outside.dst_port == 0 {
+                (outside.src_port, 0)
+            } else {
+                ((ports >> 16) as u16, ports as u16)
+            };
+            let inside = FlowKey {
+                src_port,
+                dst_port,
+                ..FlowKey::of_v4(src, dst, 0, outside.protocol)
+            };
+            (inside != *outside).then(|| InsideHashes {
+                flow: inside.hash(perturbation),
+                hosts: (inside.src_hash(perturbation), inside.dst_hash(perturbation)),
+            })
+        })
     }
 
     fn mark(&self) -> u32 {

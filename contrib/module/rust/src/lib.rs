@@ -38,6 +38,7 @@ unsafe extern "C" {
     fn sojourn_kernel_set_ce(skb: usize) -> bool;
     fn sojourn_kernel_clear_dscp(skb: usize);
     fn sojourn_kernel_mark(skb: usize) -> u32;
+    fn sojourn_kernel_inside(skb: usize, inside: &mut [u32; 3]) -> bool;
     fn sojourn_kernel_class(skb: usize) -> u16;
     fn sojourn_kernel_free_skb(skb: usize);
     fn sojourn_kernel_dropped(call: *mut c_void, skb: usize, reason: u32);
@@ -105,6 +106,16 @@ impl Kernel for Linux {
         }
         // SAFETY: as above.
         unsafe { sojourn_kernel_mark(packet.number()) }
+    }
+
+    fn inside(packet: Handle) -> Option<[u32; 3]> {
+        if is_checked(packet) {
+            return None;
+        }
+        let mut inside = [0; 3];
+        // SAFETY: as above.
+        let is_known = unsafe { sojourn_kernel_inside(packet.number(), &mut inside) };
+        is_known.then_some(inside)
     }
 
     fn class(packet: Handle) -> u16 {

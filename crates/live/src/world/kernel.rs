@@ -95,9 +95,6 @@ fn refused_queue(whose: Whose, spec: &Spec) -> Result<(), Unfit> {
             let lacking = spec.beyond_linux();
             lacking.map_or(Ok(()), |what| Err(Unfit::KernelQueue { what }))
         }
-        Whose::Ours if spec.asks_nat() => Err(Unfit::ModuleQueue {
-            what: "nat".to_owned(),
-        }),
         Whose::Ours if spec.to_string().len() > TEXT_MAX => Err(Unfit::ModuleQueue {
             what: format!("a string of more than {TEXT_MAX} bytes"),
         }),
