@@ -83,7 +83,8 @@ class Ear:
 
 
 def pair():
-    run("ip link set lo up; ip netns add other; ip link add near type veth peer name far netns other")
+    run("ip link set lo up; ip netns add other")
+    run("ip link add near type veth peer name far netns other")
     for name, address, prefix in [("near", 1, ""), ("far", 2, "ip netns exec other ")]:
         run(f"{prefix}sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1 net.ipv4.tcp_ecn=1")
         run(f"{prefix}ip address add 10.0.0.{address}/24 dev {name}")
