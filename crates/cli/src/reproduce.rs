@@ -21,7 +21,7 @@ use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_qdisc::{Spec, SpecError};
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
-use sojourn_study::{Choice, Outcomes, Reproduced, Study};
+use sojourn_study::{Changes, Choice, Outcomes, Reproduced, Study};
 use sojourn_world::{ByWorld, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -42,6 +42,7 @@ use std::time::Instant;
   sojourn reproduce codel-red --out out/codel-red
   sojourn reproduce codel-red --queue 'fq_pie target 5ms' --out out/mine
   sojourn reproduce codel-red --queue 'python:own.py:OneOfN n=50' --out out/mine
+  sojourn reproduce steering --claims S5,S7 --set tcp.mss=8948 --seeds 3
   sojourn reproduce codel-red --out out/codel-red --resume   (continues after an interruption)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
 
@@ -56,7 +57,9 @@ pub(crate) struct ReproduceArgs {
     /// List the studies and their claims; nothing is run
     #[arg(
         long,
-        conflicts_with_all = ["world", "claims", "quick", "seeds", "jobs", "json", "out", "resume"]
+        conflicts_with_all = [
+            "world", "claims", "set", "quick", "seeds", "jobs", "json", "out", "resume"
+        ]
     )]
     list: bool,
 
@@ -81,6 +84,11 @@ pub(crate) struct ReproduceArgs {
     /// Only these claims, and only the settings that they need
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     claims: Vec<String>,
+
+    /// Set a field to a value in all scenarios that are run, as `sojourn run --set` does; may be
+    /// repeated. Claims, and what the study records of them, stay the same
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
 
     /// One seed instead of all (or as many as `--seeds` says), without the slow settings: under a
     /// minute on two cores. Slow settings of the claims named by `--claims` are run
@@ -142,16 +150,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         return list();
     };
     if let Some(Own::Python(class)) = &args.queue {
+        if let Some(set) = args.set.first() {
+            return Err(WrongInput(format!(
+                "--set {set}: does not go with a queue in Python (--queue {class}); leave one out"
+            ))
+            .into());
+        }
         return python::hand_over("--queue", class, &worlds::once(&args.world));
     }
-    let options = Options {
-        seeds: args.seeds.or(args.quick.then_some(1)),
-        ..Options::default()
-    };
-    let mut study = Study::load(name, &options, &worlds::names())?;
-    if let Some(Own::Ours(queue)) = &args.queue {
-        study = study.with_queue(queue).map_err(WrongInput::from)?;
-    }
+    let mut study = load(name, args)?;
     if args.list {
         print(&claims_of(&study))?;
         return Ok(0);
@@ -206,6 +213,25 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     }
     let failed = found.is_worse() || !found.failures.is_empty();
     Ok(if failed { FAILED } else { 0 })
+}
+
+/// The study with what the options change of it.
+fn load(name: &str, args: &ReproduceArgs) -> anyhow::Result<Study> {
+    let options = Options {
+        seeds: args.seeds.or(args.quick.then_some(1)),
+        ..Options::default()
+    };
+    let mut study = Study::load(name, &options, &worlds::names())?;
+    if !args.set.is_empty() {
+        let chosen = study.choose(&args.claims, args.quick);
+        let chosen = chosen.map_err(WrongInput::from)?;
+        let changed = study.with_set(&args.set, &chosen, &options);
+        study = changed.map_err(WrongInput::from)?;
+    }
+    if let Some(Own::Ours(queue)) = &args.queue {
+        study = study.with_queue(queue).map_err(WrongInput::from)?;
+    }
+    Ok(study)
 }
 
 /// What the command line says of a folder that cannot be gone on with.
@@ -295,7 +321,16 @@ pub(crate) fn claims_of(study: &Study) -> String {
 fn text(found: &Reproduced<'_>) -> String {
     let info = &found.info;
     let source = &found.study.source;
-    let mut text = format!("{}: {}\n{source}\n\n", info.name, info.title);
+    let mut text = format!("{}: {}\n{source}\n", info.name, info.title);
+    if let Some(Changes { fields, settings }) = found.study.changes() {
+        let _ = writeln!(
+            text,
+            "set: {} (in {})",
+            fields.join(", "),
+            settings.join(", ")
+        );
+    }
+    text.push('\n');
     for judged in &found.claims {
         let _ = writeln!(text, "{:<5} {}", judged.claim.id, judged.claim.statement);
         let _ = writeln!(text, "      published  {}", judged.claim.published);

@@ -141,3 +141,67 @@ fn a_study_takes_another_queue() {
         "{told}"
     );
 }
+
+/// A field that is set is a parameter of every run; a page that is made again has it too, a run
+/// without it is none of the same, and what the study compares cannot be set.
+#[test]
+fn a_study_takes_another_condition() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    for (name, text) in [("study.toml", STUDY), ("small.toml", SMALL)] {
+        std::fs::write(dir.join(name), text).expect("it can be written");
+    }
+    let claims = |out: &str| -> Value {
+        let text = std::fs::read_to_string(dir.join(out).join("claims.json")).expect("claims");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let set = "--set duration=4s --seeds 2";
+    let told = good(&format!("reproduce . {set} --out set"), dir).0;
+    assert!(told.contains("set: duration=4s (in A)"), "{told}");
+    good("report set --out again", dir);
+    good("reproduce . --seeds 2 --out own", dir);
+    assert_eq!(claims("own")["set"], Value::Null);
+    assert_ne!(claims("set")["claims"], claims("own")["claims"]);
+    assert_eq!(claims("again")["claims"], claims("set")["claims"]);
+    let expected = serde_json::json!({ "fields": ["duration=4s"], "settings": ["A"] });
+    for out in ["set", "again"] {
+        assert_eq!(claims(out)["set"], expected, "{out}");
+        let page = std::fs::read_to_string(dir.join(out).join("report.html")).expect("a page");
+        assert!(page.contains("<b>set</b> duration=4s (in A)"), "{out}");
+    }
+    // The same runs are there, others are not.
+    let (told, _) = good(&format!("reproduce . {set} --out set --resume"), dir);
+    assert!(told.contains("\n4 runs in "), "{told}");
+    good("reproduce . --seeds 2 --out set --resume", dir);
+    assert_eq!(claims("set")["claims"], claims("own")["claims"]);
+    // With another queue too.
+    good(&format!("reproduce . {set} --out both --queue codel"), dir);
+    assert_eq!(claims("both")["claims"], claims("again")["claims"]);
+    let refused = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = sojourn(&words, dir);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for (words, says) in [
+        (
+            "--set dumbbell.qdisc=pie",
+            "setting `A` of mine compares values of `dumbbell.qdisc`",
+        ),
+        ("--set durration=4s", "did you mean `duration`?"),
+        ("--set duration=4", "--set: duration: `4` needs a unit"),
+        ("--set duration", "has no `=`"),
+        (
+            "--set duration=4s --queue python:a.py:A",
+            "does not go with a queue in Python",
+        ),
+    ] {
+        let told = refused(&format!("reproduce . {words}"));
+        assert!(told.contains(says), "{words}: {told}");
+    }
+    let told = refused("report again own --out none");
+    assert!(
+        told.contains("one folder was run with `--set duration=4s`"),
+        "{told}"
+    );
+}

@@ -146,11 +146,19 @@ fn add(scenario: &mut Scenario, text: &str, name: &str) -> Result<Vec<String>, P
         .iter()
         .filter(|cell| cell.params == first.params);
     let sweep = |field: &String| format!("{field}=[{}]", quoted(text));
+    // What was set from outside are parameters of every cell, and no axes.
+    let is_set = |(field, _): &&(String, String)| {
+        let mut axes = scenario.info.axes.iter();
+        axes.all(|axis| axis.field != *field)
+    };
+    let sets = first.params.iter().filter(is_set);
     let options = Options {
+        sets: sets
+            .map(|(field, value)| format!("{field}={value}"))
+            .collect(),
         sweeps: fields.iter().map(sweep).collect(),
         seed: Some(first.seed),
         seeds: Some(seeds.count() as u64),
-        ..Options::default()
     };
     let base: &Path = &source.base;
     let added = Scenario::parse(&source.name, &source.text, base, &options)?;

@@ -26,6 +26,13 @@ pub struct Runs<'a> {
     settings: usize,
 }
 
+impl Choice {
+    /// Indices of the settings that are run.
+    pub(crate) fn settings(&self) -> &[usize] {
+        &self.settings
+    }
+}
+
 impl Study {
     /// The claims with these ids, all of them when there is none. A quick choice leaves out
     /// settings that take long, unless a claim about them is asked for by its id.

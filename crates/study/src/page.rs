@@ -134,6 +134,7 @@ impl Reproduced<'_> {
             "description": info.description,
             "published": self.study.source,
             "queue": self.study.another_queue(),
+            "set": self.study.changes(),
             "worlds": self.worlds.iter().map(|name| self.world(name)).collect::<Json>(),
             "axes": axes.collect::<Json>(),
             "notes": self.failures,

@@ -1,5 +1,6 @@
 //! `claims.json`: what a study's folder says beside its results, written and read.
 
+use crate::changes::Changes;
 use crate::judge::{Judged, Verdict};
 use crate::reproduced::Reproduced;
 use crate::status::Status;
@@ -41,6 +42,9 @@ impl Reproduced<'_> {
         });
         if let Some(queue) = self.study.another_queue() {
             root["queue"] = json!(queue);
+        }
+        if let Some(changes) = self.study.changes() {
+            root["set"] = json!(changes);
         }
         if let Some(program) = programs(&self.results) {
             root["program"] = json!(program);
@@ -136,6 +140,10 @@ pub struct Reproduction {
     ///
     /// [`Study::with_queue`]: crate::Study::with_queue
     pub queue: Option<String>,
+    /// What was set from outside ([`Study::with_set`]).
+    ///
+    /// [`Study::with_set`]: crate::Study::with_set
+    pub changes: Option<Changes>,
 }
 
 /// Reads `claims.json` of a folder; none when it has none.
@@ -158,6 +166,7 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
         cost: file.cost.into_iter().collect(),
         notes: file.notes,
         queue: file.queue,
+        changes: file.set,
     }))
 }
 
@@ -168,6 +177,7 @@ struct File {
     cost: IndexMap<String, f64>,
     notes: Vec<String>,
     queue: Option<String>,
+    set: Option<Changes>,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 //! Not here: where studies are found ([`library`](crate::library)), how their file is read, and
 //! what is made of their results.
 
+use crate::changes::Changes;
 use crate::claims::{Cells, Check, Vocabulary};
 use crate::mark::Mark;
 use crate::plan::{ChartPlan, TablePlan};
@@ -77,6 +78,8 @@ pub struct Study {
     pub(crate) tables: Vec<TablePlan>,
     /// A world by its name in the text, and what it is called here ([`Study::called`]).
     pub(crate) called: Option<(WorldName, WorldName)>,
+    /// What is set from outside in its scenarios ([`Study::with_set`]).
+    pub(crate) changes: Option<Changes>,
     /// The text of `study.toml`.
     pub text: String,
     /// Names and texts of all files of its folder that it is made of.

@@ -5,8 +5,8 @@ use crate::{WrongInput, print, python, worlds};
 use anyhow::{Context as _, bail};
 use sojourn_qdisc::Spec;
 use sojourn_report::Finished;
-use sojourn_scenario::{Options, Outcome, Problems, Scenario};
-use sojourn_study::{Outcomes, Reproduced, Reproduction, STUDY, Study};
+use sojourn_scenario::{Options, Outcome, Scenario};
+use sojourn_study::{Changes, Outcomes, Reproduced, Reproduction, STUDY, Study};
 use sojourn_world::{ByWorld, Cell, RunResult, WorldError, WorldName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
              `--world both` makes them, or the same study given by its folder."
         )));
     }
-    let mut study = load(&dirs[0], &merged.runs)?;
+    let mut study = load(&dirs[0], &merged.runs, told)?;
     let mut queues = told.iter().filter_map(|told| told.queue.as_deref());
     if let Some(queue) = queues.next() {
         if let Some(other) = queues.find(|other| *other != queue) {
@@ -68,22 +68,61 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
 }
 
 /// The study as it was when it was run, with as many seeds as the results have.
-fn load(dir: &Path, runs: &[Finished]) -> Result<Study, Problems> {
-    let name = dir.join(STUDY).display().to_string();
-    let study = Study::kept(&name, &Options::default(), &worlds::names())?;
+fn load(dir: &Path, runs: &[Finished], told: &[Reproduction]) -> anyhow::Result<Study> {
+    let changes = changes(told)?;
+    let read = |options: &Options| {
+        let name = dir.join(STUDY).display().to_string();
+        let study = Study::kept(&name, options, &worlds::names())?;
+        let study = study.changed(changes.clone(), options);
+        study.map_err(|error| WrongInput::from(error).into())
+    };
+    let study = read(&Options::default());
     let mut known = BTreeSet::new();
-    for (world, scenario) in study.settings.iter().flat_map(|setting| &setting.scenarios) {
+    let settings = study.iter().flat_map(|study: &Study| &study.settings);
+    for (world, scenario) in settings.flat_map(|setting| &setting.scenarios) {
         known.extend(scenario.cells.iter().map(|cell| (world, cell.seed)));
     }
     let is_known = |run: &Finished| known.contains(&(&run.figures.world, run.figures.seed));
-    if runs.iter().all(is_known) {
-        return Ok(study);
+    if study.is_err() || runs.iter().all(is_known) {
+        return study;
     }
-    let options = Options {
+    read(&Options {
         seeds: runs.iter().map(|run| run.figures.seed).max(),
         ..Options::default()
-    };
-    Study::kept(&name, &options, &worlds::names())
+    })
+}
+
+/// What was set from outside in the folders' runs, which must be the same in all.
+fn changes(told: &[Reproduction]) -> Result<Changes, WrongInput> {
+    let mut all: Option<Changes> = None;
+    for told in told {
+        let changes = told.changes.clone().unwrap_or_default();
+        match &mut all {
+            None => all = Some(changes),
+            Some(all) if all.fields == changes.fields => all.settings.extend(changes.settings),
+            Some(all) => {
+                return Err(WrongInput(format!(
+                    "one folder was run with {}, another with {}; a page shows one condition",
+                    sets(all),
+                    sets(&changes)
+                )));
+            }
+        }
+    }
+    Ok(all.unwrap_or_default())
+}
+
+/// As options of the command line.
+fn sets(changes: &Changes) -> String {
+    let sets = changes
+        .fields
+        .iter()
+        .map(|field| format!("`--set {field}`"));
+    let sets: Vec<String> = sets.collect();
+    if sets.is_empty() {
+        return "no `--set`".to_owned();
+    }
+    sets.join(" ")
 }
 
 /// A run by its world, its parameters and its seed.
