@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::cells::{cell, flow, only, run, tcp};
+use common::cells::{cell, flow, none_below, only, run, tcp};
 use common::{available, measured};
 use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing};
 use sojourn_apps::{Cbr, Dash, Game, Gaps, Metric, Telemetry, Video, Voip, Web};
 use sojourn_units::{Rate, Span};
-use sojourn_world::{Amount, Distribution, Flow, FlowResult, Transport};
+use sojourn_world::{Amount, Cell, Distribution, Flow, FlowResult, RunResult, Transport};
 use std::sync::Arc;
 
 /// Of the path that `flow` gives, one way and both, in milliseconds.
@@ -56,6 +56,30 @@ fn sum(flow: &FlowResult, metric: Metric) -> f64 {
     }
 }
 
+/// The flow with this name.
+fn named<'a>(result: &'a RunResult, name: &str) -> &'a FlowResult {
+    let mut flows = result.flows.iter();
+    let found = flows.find(|(known, _)| known == name);
+    &found.expect("the cell has it").1
+}
+
+/// A run of all applications, of which nothing takes less time than the line does, and nothing is
+/// measured that cannot be.
+fn holds_whenever(cell: &Cell) -> RunResult {
+    let result = run(cell);
+    let of = |name: &str| named(&result, name);
+    none_below(spread(of("telemetry"), Metric::AgeMs), ONE_WAY);
+    none_below(spread(of("game"), Metric::LagMs), ROUND_TRIP);
+    // The document, then eleven objects over six connections: three round trips at least.
+    none_below(spread(of("web"), Metric::PageLoadMs), 3.0 * ROUND_TRIP);
+    // The two directions of a call answer each other's packets; the video has one only.
+    for name in ["voip", "voip-back"] {
+        none_below(&of(name).spp_rtt, ROUND_TRIP);
+    }
+    assert_eq!(of("video").spp_rtt.count, 0);
+    result
+}
+
 /// All at once: their 2.5 Mbit/s don't fill the link of ten.
 #[test]
 fn every_application_does_its_work() {
@@ -98,37 +122,31 @@ fn every_application_does_its_work() {
     let mut cell = cell(9000, flows);
     cell.spp = true;
     measured(
-        || run(&cell),
+        || holds_whenever(&cell),
         |result| {
-            let of = |name: &str| {
-                let (_, flow) = result.flows.iter().find(|(n, _)| n == name).unwrap();
-                flow
-            };
+            let of = |name: &str| named(result, name);
             // Six seconds are measured.
             let age = spread(of("telemetry"), Metric::AgeMs);
-            assert!(age.count > 100 && age.min >= ONE_WAY, "{age:?}");
+            assert!(age.count > 100, "{age:?}");
             assert!(of("telemetry").goodput.as_bps() > 20_000);
             for name in ["voip", "video"] {
                 let mos = spread(of(name), Metric::Mos);
                 assert!(mos.count >= 4 && mos.max > 4.0, "{name}: {mos:?}");
                 assert!(spread(of(name), Metric::MissingRatio).min < 0.1, "{name}");
             }
-            // The two directions of a call answer each other's packets; the video has one only.
             for name in ["voip", "voip-back"] {
                 let pairs = &of(name).spp_rtt;
-                assert!(pairs.count > 100 && pairs.min >= ROUND_TRIP, "{pairs:?}");
+                assert!(pairs.count > 100, "{pairs:?}");
             }
-            assert_eq!(of("video").spp_rtt.count, 0);
             let lag = spread(of("game"), Metric::LagMs);
-            assert!(lag.count > 100 && lag.min >= ROUND_TRIP, "{lag:?}");
+            assert!(lag.count > 100, "{lag:?}");
             // The higher rate by far fits, and the video plays in real time.
             let asked = spread(of("dash"), Metric::RequestedKbps);
             assert!(asked.count >= 8 && asked.p50 > 799.0, "{asked:?}");
             assert!(spread(of("dash"), Metric::AchievedKbps).p50 > 800.0);
             assert!(sum(of("dash"), Metric::Stalls) <= 0.0);
-            // The document, then eleven objects over six connections: three round trips at least.
             let load = spread(of("web"), Metric::PageLoadMs);
-            assert!(load.count >= 3 && load.min >= 3.0 * ROUND_TRIP, "{load:?}");
+            assert!(load.count >= 3, "{load:?}");
             assert!(spread(of("web"), Metric::ObjectMs).count >= 36);
         },
     );

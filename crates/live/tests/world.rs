@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::cells::{cell, flow, only, run, tcp};
+use common::cells::{cell, flow, none_below, only, run, tcp};
 use common::{available, measured};
 use sojourn_apps::{Bulk, Cbr, File, Gaps, Ping};
 use sojourn_live::Live;
@@ -11,8 +11,8 @@ use sojourn_qdisc::{Spec, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn};
 use sojourn_units::{Ecn as Codepoint, Rate, Span, Time};
 use sojourn_world::{
-    Cell, Change, Flow, LineChange, LineRate, Network, Place, Profile, Radio, Routing, Taps,
-    Transport, World, WorldError,
+    Cell, Change, Flow, LineChange, LineRate, LinkResult, Network, Place, Profile, Radio, Routing,
+    RunResult, Taps, Transport, World, WorldError,
 };
 use std::ops::ControlFlow;
 
@@ -22,21 +22,27 @@ fn a_bulk_flow_fills_the_link_and_no_more() {
         return;
     }
     measured(
-        || run(&cell(3000, vec![flow("bulk", tcp(), Bulk)])),
+        || {
+            let result = run(&cell(3000, vec![flow("bulk", tcp(), Bulk)]));
+            assert_eq!((result.world.as_str(), result.digest), ("live", 0));
+            let names = result.links.iter().map(|(name, _)| name.as_str());
+            assert_eq!(names.collect::<Vec<_>>(), ["up", "down"]);
+            let flow = only(&result);
+            assert!(flow.loss_ratio.is_none(), "a connection loses nothing");
+            none_below(&flow.rtt, 20.0);
+            assert!(result.cost.cpu_s > 0.0);
+            result
+        },
         |result| {
             let flow = only(result);
             // At most 1448 of 1514 bytes are payload.
             let mbit = flow.goodput.as_bps() as f64 / 1e6;
             assert!((7.0..9.7).contains(&mbit), "{mbit} Mbit/s");
-            assert!(flow.rtt.min >= 20.0, "{:?}", flow.rtt);
-            assert!(flow.sent_packets > 500 && flow.loss_ratio.is_none());
+            assert!(flow.sent_packets > 500, "{}", flow.sent_packets);
             let link = &result.links[0].1;
-            assert_eq!(result.links[0].0, "up");
             assert!(link.utilisation.is_some_and(|u| (0.7..1.01).contains(&u)));
-            assert_eq!((result.world.as_str(), result.digest), ("live", 0));
             assert!(link.backlog_packets_mean > 1.0);
-
-            assert!(result.cost.events > 1000 && result.cost.cpu_s > 0.0);
+            assert!(result.cost.events > 1000, "{}", result.cost.events);
         },
     );
 }
@@ -61,28 +67,30 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
     let mut cell = cell(1500, vec![flow("ping", Transport::Udp, ping), back]);
     cell.spp = true;
     measured(
-        || run(&cell),
+        || {
+            let result = run(&cell);
+            let (ping, back) = (&result.flows[0].1, &result.flows[1].1);
+            // `None` where a machine stood still for the whole second that counts.
+            for flow in [ping, back] {
+                assert!(flow.loss_ratio.is_none_or(|lost| lost <= 0.0), "{flow:?}");
+            }
+            none_below(&ping.rtt, 20.0);
+            none_below(&ping.spp_rtt, 20.0);
+            none_below(&back.delay, 10.0);
+            assert_eq!(back.spp_rtt.count, 0, "nothing comes back");
+            result
+        },
         |result| {
             let (ping, back) = (&result.flows[0].1, &result.flows[1].1);
-            assert_eq!((ping.loss_ratio, back.loss_ratio), (Some(0.0), Some(0.0)));
-            // 100 in the second that counts; a busy machine may make a few late, never early.
+            // 100 in the second that counts; a busy machine may make a few late.
             assert!((50..=101).contains(&ping.rtt.count), "{}", ping.rtt.count);
-            assert!(
-                ping.rtt.min >= 20.0 && ping.induced_rtt.p50 < 10.0,
-                "{:?}",
-                ping.rtt
-            );
-            assert!(
-                back.delay.min >= 10.0 && back.delay.p50 < 20.0,
-                "{:?}",
-                back.delay
-            );
+            assert!(ping.induced_rtt.p50 < 10.0, "{:?}", ping.rtt);
+            assert!(back.delay.p50 < 20.0, "{:?}", back.delay);
             // From port to port of the bridge: what the hosts take is not in it.
             let pairs = &ping.spp_rtt;
             assert!((50..=101).contains(&pairs.count), "{}", pairs.count);
-            assert!(pairs.min >= 20.0 && pairs.p50 < 30.0, "{pairs:?}");
+            assert!(pairs.p50 < 30.0, "{pairs:?}");
             assert!(pairs.p50 <= ping.rtt.p50, "{pairs:?} {:?}", ping.rtt);
-            assert_eq!(back.spp_rtt.count, 0, "nothing comes back");
             // Requests and echoes, each with its own time of sending.
             assert!(ping.delay.count >= 2 * ping.rtt.count - 2 && ping.delay.p50 < 20.0);
         },
@@ -164,20 +172,26 @@ fn a_file_completes_and_a_small_stream_delivers_its_messages() {
     let mut cell = cell(2000, vec![file, small]);
     cell.warmup = Span::ZERO;
     measured(
-        || run(&cell),
-        |result| {
-            let done = only(result)
-                .completed
-                .expect("200 kB take 0.2 s at 10 Mbit/s");
-            assert!(done > Span::from_millis(160), "{done:?}");
-            assert_eq!(only(result).goodput.as_bps(), 800_000);
+        || {
+            let result = run(&cell);
+            let file = only(&result);
+            if let Some(done) = file.completed {
+                // 0.16 s at 10 Mbit/s, and all of its bytes in two seconds.
+                assert!(done > Span::from_millis(160), "{done:?}");
+                assert_eq!(file.goodput.as_bps(), 800_000);
+            }
             let small = &result.flows[1].1;
-            assert!(
-                (30_000..=41_000).contains(&small.goodput.as_bps()),
-                "{:?}",
-                small.goodput
-            );
+            // All its messages together are a tenth of what a socket holds.
             assert_eq!(small.blocked_messages, 0);
+            // One more than 100 of them, as one is due at the end too.
+            assert!(small.goodput.as_bps() <= 40_400, "{:?}", small.goodput);
+            result
+        },
+        |result| {
+            let done = only(result).completed;
+            assert!(done.is_some(), "200 kB take 0.2 s at 10 Mbit/s");
+            let small = result.flows[1].1.goodput;
+            assert!(small.as_bps() >= 30_000, "{small:?}");
         },
     );
 }
@@ -192,11 +206,19 @@ fn files_begin_again_at_their_interval() {
     let mut cell = cell(3000, vec![files, flow("bulk", tcp(), Bulk)]);
     cell.warmup = Span::ZERO;
     measured(
-        || run(&cell),
+        || {
+            let result = run(&cell);
+            let files = only(&result);
+            assert!(files.started <= 6, "never early: {}", files.started);
+            assert!(files.completion.count <= files.started, "{files:?}");
+            result
+        },
         |result| {
             let files = only(result);
-            assert_eq!(files.started, 6);
-            assert!((3..=6).contains(&files.completion.count), "{files:?}");
+            assert!(
+                files.started == 6 && files.completion.count >= 3,
+                "{files:?}"
+            );
         },
     );
 }
@@ -228,10 +250,13 @@ fn a_link_changes_its_queue_and_its_rate() {
         change(1500, Some(4), None),
     ];
     measured(
-        || run(&cell),
+        || {
+            let result = run(&cell);
+            assert_eq!(result.links[0].1.qdisc.kind, "fq_codel");
+            result
+        },
         |result| {
             let up = &result.links[0].1;
-            assert_eq!(up.qdisc.kind, "fq_codel");
             let utilisation = up.utilisation.expect("the link has a rate");
             assert!((0.9..1.01).contains(&utilisation), "{utilisation}");
             let mean = |from: f64, to: f64| {
@@ -272,7 +297,12 @@ fn a_line_changes_its_delay_and_its_loss() {
     }];
     // Half of the round trip, and what the line has got.
     measured(
-        || run(&cell),
+        || {
+            let result = run(&cell);
+            // What leaves before the change takes a third of this.
+            none_below(&only(&result).delay, 10.0);
+            result
+        },
         |result| {
             let load = only(result);
             assert!((40.0..43.0).contains(&load.delay.p50), "{:?}", load.delay);
@@ -307,16 +337,26 @@ fn a_line_loses_in_bursts_and_copies() {
     line.loss = "gemodel 1% 20%".parse().unwrap();
     line.duplicate = 0.1.into();
     measured(
-        || run(&cell),
-        |result| {
-            let (up, load) = (&result.links[0].1, only(result));
+        || {
+            let result = run(&cell);
+            let (up, load) = (&result.links[0].1, only(&result));
             let copied = up.duplicated_packets.expect("the line copies");
             let lost = up.lost_packets.expect("the line loses");
-            let share = |count: f64| count / up.dequeued_packets as f64;
-            assert!((0.08..0.12).contains(&share(copied)), "{copied}");
-            // Bursts of five, some sixty of them: of a twentieth.
-            assert!((0.02..0.09).contains(&share(lost)), "{lost}");
+            assert!(lost <= up.dequeued_packets as f64, "{lost}");
             let again = load.duplicates.expect("copies are counted");
+            assert!(
+                again <= copied,
+                "the load's are some of all: {again} of {copied}"
+            );
+            assert!(load.loss_ratio.is_some(), "it is UDP");
+            (result, copied, lost, again)
+        },
+        |(result, copied, lost, again)| {
+            let (up, load) = (&result.links[0].1, only(result));
+            let share = |count: f64| count / up.dequeued_packets as f64;
+            assert!((0.08..0.12).contains(&share(*copied)), "{copied}");
+            // Bursts of five, some sixty of them: of a twentieth.
+            assert!((0.02..0.09).contains(&share(*lost)), "{lost}");
             let arrived = load.delay.count as f64;
             assert!((0.07..0.12).contains(&(again / arrived)), "{again}");
             let loss = load.loss_ratio.expect("it is UDP");
@@ -338,11 +378,17 @@ fn an_ecn_flow_is_marked_by_codel_and_loses_little() {
     let mut cell = cell(3000, vec![flow("bulk", ecn, Bulk)]);
     cell.network.interfaces[0].qdisc = "codel ecn".parse().unwrap();
     measured(
-        || run(&cell),
+        || {
+            let result = run(&cell);
+            // It marks what can be marked. Retransmissions cannot (RFC 3168, section 6.1.5): where
+            // a machine that stands still makes the sender time out, CoDel may drop one.
+            let (dropped, flow) = (result.links[0].1.dropped_packets, only(&result));
+            assert!(dropped <= flow.retransmitted_packets, "{dropped}: {flow:?}");
+            result
+        },
         |result| {
             let link = &result.links[0].1;
             assert!(link.marked_packets > 0, "{link:?}");
-            assert_eq!(link.dropped_packets, 0, "CoDel marks what can be marked");
             assert!(only(result).goodput.as_bps() > 6_000_000);
         },
     );
@@ -366,25 +412,45 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
     cell.warmup = Span::ZERO;
     cell.network.access = Some(Rate::from_bps(1_000_000_000));
     cell.flows[1].hosts = [1; 2];
+    let goodput = |result: &RunResult, index: usize, from: f64, to: f64| -> f64 {
+        let points = result.flows[index].1.series[0].points.iter();
+        let inside = points.filter(|p| p.t > from && p.t <= to);
+        inside.map(|p| p.value).sum()
+    };
     measured(
-        || run(&cell),
+        || {
+            let result = run(&cell);
+            for (_, flow) in &result.flows {
+                assert_eq!(flow.series[0].metric, "goodput");
+            }
+            assert!(goodput(&result, 1, 0.0, 1.5) < 1.0, "never early");
+            let mut window = result.flows[1].1.series[2].points.iter();
+            if let Some(first) = window.find(|p| p.value.is_finite()) {
+                assert!(first.value >= 3.0, "{first:?}");
+            }
+            result
+        },
         |result| {
-            let goodput = |index: usize, from: f64, to: f64| -> f64 {
-                let series = &result.flows[index].1.series[0];
-                assert_eq!(series.metric, "goodput");
-                let inside = series.points.iter().filter(|p| p.t > from && p.t <= to);
-                inside.map(|p| p.value).sum()
-            };
-            assert!(goodput(0, 0.0, 1.0) > 0.0);
+            assert!(goodput(result, 0, 0.0, 1.0) > 0.0);
             // What was written is still delivered: at most a send buffer, here far below 1 s of
             // link.
-            assert!(goodput(0, 2.2, 2.5) < 1.0 && goodput(1, 0.0, 1.5) < 1.0);
-            assert!(goodput(1, 1.5, 2.5) > 0.0);
-            let window = &result.flows[1].1.series[2];
-            let first = window.points.iter().find(|p| p.value.is_finite()).unwrap();
-            assert!(first.value >= 3.0, "{first:?}");
+            assert!(goodput(result, 0, 2.2, 2.5) < 1.0);
+            assert!(goodput(result, 1, 1.5, 2.5) > 0.0);
         },
     );
+}
+
+/// Packets that went through the tin for voice, tc's third.
+fn through_voice(link: &LinkResult) -> i64 {
+    let tins = link.qdisc.stats.iter().find(|field| field.name == "tins");
+    let Some(Value::Groups(tins)) = tins.map(|field| &field.value) else {
+        panic!("it has tins: {:?}", link.qdisc);
+    };
+    let sent = tins[2].iter().find(|field| field.name == "sent_packets");
+    match sent.map(|field| &field.value) {
+        Some(&Value::Int(packets)) => packets,
+        other => panic!("a tin counts its packets: {other:?}"),
+    }
 }
 
 #[test]
@@ -416,32 +482,20 @@ fn hosts_of_one_side_have_addresses_and_flows_their_dscp() {
     cell.network.interfaces[0].qdisc = cake.parse().unwrap();
     cell.network.interfaces[1].qdisc = cake.parse().unwrap();
     measured(
-        || run(&cell),
-        |result| {
+        || {
+            let result = run(&cell);
+            let voice = [0, 1].map(|link| through_voice(&result.links[link].1));
+            // One is due at the end too.
+            assert!(voice.iter().all(|&packets| packets <= 151), "{voice:?}");
+            assert!(voice[1] <= voice[0], "an echo has a request: {voice:?}");
+            (result, voice)
+        },
+        |(result, voice)| {
             let share = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64;
             let (a, b) = (share(0) + share(1), share(2));
             assert!((0.9..1.1).contains(&(b / a)), "{a} {b}");
             assert!((0.8..1.25).contains(&(share(0) / share(1))));
-            // Request and echo both went through the tin for voice, tc's third.
-            for (name, link) in &result.links {
-                let tins = link
-                    .qdisc
-                    .stats
-                    .iter()
-                    .find_map(|field| match &field.value {
-                        Value::Groups(tins) if field.name == "tins" => Some(tins),
-                        _ => None,
-                    });
-                let packets = |tin: usize| {
-                    let tin = tins.and_then(|tins| tins.get(tin)).expect("three tins");
-                    let sent = tin.iter().find(|field| field.name == "sent_packets");
-                    sent.map(|field| field.value.clone())
-                };
-                let Some(Value::Int(voice)) = packets(2) else {
-                    panic!("{name}: no count of packets");
-                };
-                assert!((100..=151).contains(&voice), "{name}: {voice}");
-            }
+            assert!(voice.iter().all(|&packets| packets >= 100), "{voice:?}");
         },
     );
 }
@@ -451,27 +505,23 @@ fn several_runs_at_once_do_not_meet() {
     if !available() {
         return;
     }
-    let all = || {
-        let ping = Ping {
-            size: 64,
-            interval: Span::from_millis(20),
-        };
-        let one = || run(&cell(900, vec![flow("ping", Transport::Udp, ping)]));
-        std::thread::scope(|scope| {
-            let runs: Vec<_> = (0..3).map(|_| scope.spawn(one)).collect();
-            let results = runs.into_iter().map(|run| run.join().unwrap());
-            results.collect::<Vec<_>>()
-        })
+    let ping = Ping {
+        size: 64,
+        interval: Span::from_millis(20),
     };
-    measured(all, |results| {
-        for result in results {
-            let ping = only(result);
-            assert!(
-                ping.loss_ratio == Some(0.0) && ping.rtt.count <= 31,
-                "{ping:?}"
-            );
-        }
+    let mut cell = cell(900, vec![flow("ping", Transport::Udp, ping)]);
+    cell.warmup = Span::ZERO;
+    let results = std::thread::scope(|scope| {
+        let runs = [(); 3].map(|()| scope.spawn(|| run(&cell)));
+        runs.map(|run| run.join().unwrap())
     });
+    for result in &results {
+        let ping = only(result);
+        assert_eq!(ping.loss_ratio, Some(0.0), "{ping:?}");
+        // One is due at the end too.
+        assert!(ping.rtt.count <= 46, "{ping:?}");
+        none_below(&ping.rtt, 20.0);
+    }
 }
 
 #[test]
@@ -560,7 +610,7 @@ fn what_is_under_way_at_the_end_gets_the_scenario_s_time() {
     measured(
         || [run(&patient), run(&hasty)],
         |results| {
-            let [patient, hasty] = [0, 1].map(|n| only(&results[n]).loss_ratio.unwrap());
+            let [patient, hasty] = [0, 1].map(|n| only(&results[n]).loss_ratio.expect("it is UDP"));
             assert!(patient < 0.01, "{patient}");
             assert!((0.1..0.3).contains(&hasty), "{hasty}");
         },

@@ -6,7 +6,8 @@ use sojourn_qdisc::Spec as Qdisc;
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Flow, FlowResult, Line, LineRate, Network, RunResult, Taps, Transport, World,
+    Cell, Distribution, Flow, FlowResult, Line, LineRate, Network, RunResult, Taps, Transport,
+    World,
 };
 use std::ops::ControlFlow;
 
@@ -43,4 +44,9 @@ pub fn run(cell: &Cell) -> RunResult {
 /// Of the first flow.
 pub fn only(result: &RunResult) -> &FlowResult {
     &result.flows[0].1
+}
+
+/// No sample is less than what a line alone takes, however slow the machine is.
+pub fn none_below(samples: &Distribution, least: f64) {
+    assert!(samples.count == 0 || samples.min >= least, "{samples:?}");
 }
