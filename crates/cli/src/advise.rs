@@ -12,7 +12,7 @@ use crate::fit;
 use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::{interrupted, run_cells};
-use crate::worlds::{Setup, WORLDS};
+use crate::worlds::{Setup, WORLDS, world};
 use crate::{FAILED, WrongInput, print};
 use anyhow::{Context as _, bail};
 use choose::Advice;
@@ -100,7 +100,7 @@ pub(crate) fn advise(args: &AdviseArgs) -> anyhow::Result<u8> {
     }
     let options = Options::default();
     let scenario = Scenario::parse("the line's scenario", &text, Path::new(""), &options)?;
-    let world = WORLDS[0].world(Setup::default())?;
+    let world = world(&WORLDS[0], Setup::default())?;
     let stop = stop_on_signal()?;
     let bar = Bar::new(&scenario.cells, args.quiet);
     let jobs = WORLDS[0].jobs(None);

@@ -7,7 +7,7 @@ use crate::plugins;
 use crate::progress::Bar;
 use crate::python;
 use crate::run::{interrupted, run_cells};
-use crate::worlds::{QueuesChoice, Row, repeating};
+use crate::worlds::{QueuesChoice, WorldRow, repeating, world};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -53,7 +53,7 @@ pub(crate) struct EvaluateArgs {
 
     /// The world to run in: one of those of `run`, except `live`
     #[arg(long, value_name = "WORLD", default_value = "sim", value_parser = repeating)]
-    world: &'static Row,
+    world: &'static WorldRow,
 
     #[command(flatten)]
     queues: QueuesChoice,
@@ -112,7 +112,7 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     }
     let world = match plugins {
         Some(plugins) => plugins::world(plugins, &option, &[args.world])?,
-        None => args.world.world(args.queues.setup(&[args.world])?)?,
+        None => world(args.world, args.queues.setup(&[args.world])?)?,
     };
     let stop = stop_on_signal()?;
     let runs = evaluation.cells();

@@ -10,7 +10,7 @@ use crate::kernel::KernelChoice;
 use crate::out::check_folder;
 use crate::progress::Bar;
 use crate::run::run_cells;
-use crate::worlds::{self, Row, Setup, WORLDS, squares, with_kernel};
+use crate::worlds::{self, Setup, WORLDS, WorldRow, squares, with_kernel};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -247,7 +247,7 @@ fn square() -> impl TypedValueParser<Value = &'static Square> {
 }
 
 /// Where a world of the matrix stands in the program's table.
-fn place(square: &Square) -> &'static Row {
+fn place(square: &Square) -> &'static WorldRow {
     let row = WORLDS.iter().find(|row| row.squares.contains(square));
     row.expect("each square is of a row")
 }
@@ -272,7 +272,7 @@ impl Ready {
     fn new(square: &'static Square, args: &FidelityArgs) -> anyhow::Result<Self> {
         let row = place(square);
         Ok(Self {
-            world: row.world(Setup::of(square, args.kernel.wanted()))?,
+            world: worlds::world(row, Setup::of(square, args.kernel.wanted()))?,
             square: with_kernel(square, args.kernel.wanted())?,
             jobs: row.jobs(args.jobs),
             tick: (square.tcp == Code::Ours).then_some(args.kernel.wanted().tick),

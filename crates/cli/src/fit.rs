@@ -3,7 +3,7 @@
 use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::run_cells;
-use crate::worlds::{Setup, WORLDS};
+use crate::worlds::{Setup, WORLDS, world};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -159,7 +159,7 @@ pub(crate) fn search(
     bar.enable_steady_tick(Duration::from_millis(100));
     let watch =
         |round: usize| bar.set_message(format!("round {} of up to {MOST_ROUNDS}", round + 1));
-    let world = WORLDS[0].world(Setup::default())?;
+    let world = world(&WORLDS[0], Setup::default())?;
     let found = sojourn_fit::fit(measurements, world.as_ref(), jobs, stop, &watch);
     bar.finish_and_clear();
     match found {
@@ -195,7 +195,7 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
         ..Options::default()
     };
     let scenario = Scenario::parse("the line's scenario", &text, Path::new(""), &options)?;
-    let world = WORLDS[0].world(Setup::default())?;
+    let world = world(&WORLDS[0], Setup::default())?;
     let bar = Bar::new(&scenario.cells, false);
     let jobs = WORLDS[0].jobs(None);
     let outcomes = run_cells(world.as_ref(), &scenario.cells, jobs, &stop, &bar);

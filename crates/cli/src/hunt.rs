@@ -2,7 +2,7 @@
 
 use crate::out::check_file;
 use crate::progress::Search;
-use crate::worlds::{Row, Setup, repeating};
+use crate::worlds::{Setup, WorldRow, repeating, world};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -88,7 +88,7 @@ pub(crate) struct HuntArgs {
 
     /// The world to run in: one of those of `run`, except `live`
     #[arg(long, value_name = "WORLD", default_value = "sim", value_parser = repeating)]
-    world: &'static Row,
+    world: &'static WorldRow,
 
     /// Write the scenario into this file instead of printing it
     #[arg(long, value_name = "FILE")]
@@ -111,7 +111,7 @@ pub(crate) fn hunt(args: &HuntArgs) -> anyhow::Result<u8> {
     if let Some(out) = &args.out {
         check_file(out)?;
     }
-    let world = args.world.world(Setup::default())?;
+    let world = world(args.world, Setup::default())?;
     let stop = stop_on_signal()?;
     let hunt = Hunt {
         space: &space,

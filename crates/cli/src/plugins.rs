@@ -1,7 +1,7 @@
 //! Queues from shared libraries (`rust:FILE.so:AQM`): where the command line takes them.
 
 use crate::WrongInput;
-use crate::worlds::{Row, WORLDS};
+use crate::worlds::{WORLDS, WorldRow};
 use sojourn_loader::Plugins;
 use sojourn_world::World;
 
@@ -9,7 +9,7 @@ use sojourn_world::World;
 pub(crate) fn world(
     plugins: Plugins,
     named: &str,
-    rows: &[&Row],
+    rows: &[&WorldRow],
 ) -> Result<Box<dyn World + Sync>, WrongInput> {
     let sim = &WORLDS[0].name;
     match rows.iter().find(|row| row.name != *sim) {

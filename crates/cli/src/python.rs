@@ -2,7 +2,7 @@
 //! of Python (`python:FILE:CLASS`): scenarios that are run or checked, queues and congestion
 //! controls that are evaluated, a queue that is run beside those of a study.
 
-use crate::worlds::{Row, WORLDS};
+use crate::worlds::{WORLDS, WorldRow};
 use crate::{INTERRUPTED, Overrides, WrongInput};
 use anyhow::Context as _;
 use clap::Args;
@@ -100,7 +100,7 @@ pub(crate) fn is_named(text: &str) -> bool {
 
 /// Has the package run the command of this process, in which an option names a class. It can do so
 /// in the simulator.
-pub(crate) fn hand_over(option: &str, name: &str, worlds: &[&Row]) -> anyhow::Result<u8> {
+pub(crate) fn hand_over(option: &str, name: &str, worlds: &[&WorldRow]) -> anyhow::Result<u8> {
     let sim = &WORLDS[0].name;
     if let Some(other) = worlds.iter().find(|row| row.name != *sim) {
         return Err(WrongInput(format!(

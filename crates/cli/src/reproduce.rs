@@ -9,7 +9,7 @@ use crate::out::check_out;
 use crate::progress::Bar;
 use crate::python;
 use crate::run::interrupted;
-use crate::worlds::{self, QueuesChoice, Row, WORLDS};
+use crate::worlds::{self, QueuesChoice, WORLDS, WorldRow};
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -70,7 +70,7 @@ pub(crate) struct ReproduceArgs {
         value_parser = worlds::some(),
         default_value = WORLDS[0].name.as_str()
     )]
-    world: Vec<&'static [Row]>,
+    world: Vec<&'static [WorldRow]>,
 
     #[command(flatten)]
     queues: QueuesChoice,
@@ -165,15 +165,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     }
     let rows = worlds::once(&args.world);
     let setup = args.queues.setup(&rows)?;
-    let named = |row: &&'static Row| (*row, row.name_with(setup.queues));
-    let names: Vec<(&Row, WorldName)> = rows.iter().map(named).collect();
+    let named = |row: &&'static WorldRow| (*row, row.name_with(setup.queues));
+    let names: Vec<(&WorldRow, WorldName)> = rows.iter().map(named).collect();
     for (row, name) in names.iter().filter(|(row, name)| row.name != *name) {
         study = study.called(&row.name, name);
     }
     let choice = choose(&study, &names, args)?;
     let mut worlds = Vec::new();
     for (row, name) in names {
-        worlds.push((row, name, row.world(setup.clone())?));
+        worlds.push((row, name, worlds::world(row, setup.clone())?));
     }
     let folder = RunFolder::of(args)?;
     let mut parts = Vec::new();
@@ -260,7 +260,7 @@ fn waited(
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
 fn choose(
     study: &Study,
-    worlds: &[(&Row, WorldName)],
+    worlds: &[(&WorldRow, WorldName)],
     args: &ReproduceArgs,
 ) -> Result<Choice, WrongInput> {
     if let Some(dir) = &args.out {
@@ -272,7 +272,7 @@ fn choose(
     if !choice.left_out.is_empty() && !args.quiet {
         eprintln!("sojourn: --quick leaves out {}", choice.left_out.join(", "));
     }
-    for (Row { name: world, .. }, name) in worlds {
+    for (WorldRow { name: world, .. }, name) in worlds {
         let mut settings = study.settings.iter();
         if settings.all(|setting| setting.scenarios.get(name).is_none()) {
             return Err(WrongInput(format!(

@@ -9,7 +9,7 @@ use crate::progress::Bar;
 use crate::python;
 use crate::shard::Shard;
 use crate::verify;
-use crate::worlds::{self, QueuesChoice, Row, Setup, WORLDS};
+use crate::worlds::{self, QueuesChoice, Setup, WORLDS, WorldRow};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
         value_parser = worlds::some(),
         default_value = WORLDS[0].name.as_str()
     )]
-    world: Vec<&'static [Row]>,
+    world: Vec<&'static [WorldRow]>,
 
     /// Run the same cells in the kernel world too, with the kernel's own queues, and print whether
     /// Linux agrees
@@ -148,7 +148,7 @@ impl RunArgs {
     }
 
     /// The worlds to run in.
-    fn worlds(&self) -> Result<Vec<&'static Row>, WrongInput> {
+    fn worlds(&self) -> Result<Vec<&'static WorldRow>, WrongInput> {
         let mut rows = worlds::once(&self.world);
         if self.verify {
             verify::add_kernel(&mut rows)?;
@@ -157,7 +157,7 @@ impl RunArgs {
     }
 
     /// What clap cannot check.
-    fn check(&self, worlds: &[&Row], scenario: &str) -> Result<(), WrongInput> {
+    fn check(&self, worlds: &[&WorldRow], scenario: &str) -> Result<(), WrongInput> {
         let command = self.client_command.is_some() || self.server_command.is_some();
         if command && !worlds.iter().all(|row| row.takes_programs) {
             return Err(WrongInput(format!(
@@ -271,7 +271,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         Some(plugins) => worlds.push(plugins::world(plugins, &info.name, &rows)?),
         None => {
             for row in &rows {
-                worlds.push(row.world(args.setup())?);
+                worlds.push(worlds::world(row, args.setup())?);
             }
         }
     }

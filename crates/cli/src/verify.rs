@@ -3,13 +3,13 @@
 //! What agrees is what the fidelity matrix calls so: the same figures, with the same tolerances.
 
 use crate::WrongInput;
-use crate::worlds::{Row, WORLDS, squares};
+use crate::worlds::{WORLDS, WorldRow, squares};
 use sojourn_fidelity::{Difference, Matrix, MatrixCell, Pair, Verdict};
 use sojourn_report::significant;
 use sojourn_world::RunResult;
 
 /// Puts the world with the kernel's own queues beside the simulator.
-pub(crate) fn add_kernel(rows: &mut Vec<&'static Row>) -> Result<(), WrongInput> {
+pub(crate) fn add_kernel(rows: &mut Vec<&'static WorldRow>) -> Result<(), WrongInput> {
     let [simulated] = &rows[..] else {
         return Err(only_simulated());
     };

@@ -1,6 +1,6 @@
 //! The worlds by what runs in them.
 //!
-//! Not here: which worlds there are, which only the program's table of worlds knows.
+//! Not here: which worlds there are, which only the table of worlds (`crates/worlds`) knows.
 
 use sojourn_world::WorldName;
 

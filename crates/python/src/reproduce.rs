@@ -7,22 +7,18 @@ use crate::run::{Far, aside, jobs};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_batch::{Cost, Results as Owner, StudyRuns, check_out, clear};
-use sojourn_kernel::Kernel;
-use sojourn_live::Live;
 use sojourn_qdisc::Spec;
 use sojourn_report::{Folder, Rest, forget};
 use sojourn_scenario::Options;
 use sojourn_sim::Sim;
 use sojourn_study::{Choice, NoPlace, Pages, Reproduced as Found, Study};
-use sojourn_world::{ByWorld, World, WorldName};
+use sojourn_world::{ByWorld, World};
+use sojourn_worlds::names;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tempfile::TempDir;
-
-/// The worlds that settings of studies may name.
-const WORLDS: [WorldName; 3] = [Sim::NAME, Live::NAME, Kernel::NAME];
 
 /// What came out of a study.
 #[pyclass(frozen, module = "sojourn._native")]
@@ -75,7 +71,7 @@ impl Reproduced {
 /// Names and titles of the studies that there are.
 #[pyfunction]
 pub(crate) fn studies(py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-    let studies = Study::list(&WORLDS).map_err(|problems| error::scenario(py, &problems))?;
+    let studies = Study::list(&names()).map_err(|problems| error::scenario(py, &problems))?;
     let pairs = studies.into_iter().map(|study| (study.name, study.title));
     Ok(pairs.collect())
 }
@@ -127,8 +123,8 @@ pub(crate) fn reproduce(
         seeds: if quick { Some(1) } else { seeds },
         ..Options::default()
     };
-    let mut study =
-        Study::load(study, &options, &WORLDS).map_err(|problems| error::scenario(py, &problems))?;
+    let mut study = Study::load(study, &options, &names())
+        .map_err(|problems| error::scenario(py, &problems))?;
     let mut prototypes = None;
     if let Some((name, own, values)) = queue {
         study = beside(py, study, &own, &name)?;
@@ -214,7 +210,7 @@ fn run<'a>(
 ) -> PyResult<Found<'a>> {
     let dir = place.path();
     let runs = py
-        .detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, resume, &WORLDS))
+        .detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, resume, &names()))
         .map_err(|error| error::batch(py, &error))?;
     if !resume {
         forget(dir).map_err(|error| error::report(py, &error))?;
