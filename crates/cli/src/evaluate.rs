@@ -12,7 +12,7 @@ use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use sojourn_batch::Results;
-use sojourn_evaluate::{Card, Evaluation, Kind, Unfit};
+use sojourn_evaluate::{Candidate, Card, Evaluation, Unfit};
 use sojourn_gateway::{Table, stop_on_signal, whole};
 use sojourn_loader::Plugins;
 use std::path::PathBuf;
@@ -77,8 +77,8 @@ pub(crate) struct EvaluateArgs {
 
 pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     let (subject, own, kind) = match (&args.qdisc, &args.cc) {
-        (Some(qdisc), _) => (format!("--qdisc '{qdisc}'"), qdisc, Kind::Queue),
-        (None, Some(cc)) => (format!("--cc {cc}"), cc, Kind::Control),
+        (Some(qdisc), _) => (format!("--qdisc '{qdisc}'"), qdisc, Candidate::Queue),
+        (None, Some(cc)) => (format!("--cc {cc}"), cc, Candidate::Control),
         (None, None) => bail!("--qdisc or --cc"),
     };
     let option = format!("--{}", kind.option());

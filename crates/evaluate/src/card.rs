@@ -18,11 +18,11 @@ pub struct Card {
     pub(crate) subject: String,
     pub(crate) world: String,
     pub(crate) seeds: u64,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<MeasuredCell>,
 }
 
 /// One cell of a case.
-pub(crate) struct Row {
+pub(crate) struct MeasuredCell {
     case: &'static str,
     source: &'static str,
     /// What is swept in the case.
@@ -32,7 +32,7 @@ pub(crate) struct Row {
     correlation: Option<f64>,
 }
 
-impl Row {
+impl MeasuredCell {
     /// Of runs that differ in their seed only.
     pub(crate) fn of(case: &Case, runs: &[RunResult]) -> Self {
         let own = |(field, _): &&(String, String)| !case.places.contains(&field.as_str());
@@ -141,7 +141,7 @@ impl Card {
 
     /// `card.json`.
     pub fn json(&self) -> String {
-        let cells: Vec<_> = self.rows.iter().map(Row::json).collect();
+        let cells: Vec<_> = self.rows.iter().map(MeasuredCell::json).collect();
         let card = json!({
             "format": FORMAT,
             "subject": self.subject,

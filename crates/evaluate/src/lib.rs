@@ -14,7 +14,7 @@ mod measure;
 
 pub use card::Card;
 
-use card::Row;
+use card::MeasuredCell;
 use cases::{CONTROL, Case, QUEUE};
 use sojourn_qdisc::Spec;
 use sojourn_report::ReportError;
@@ -25,14 +25,14 @@ use std::path::{Path, PathBuf};
 
 /// What is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Candidate {
     /// A queue, in the cases of RFC 7928.
     Queue,
     /// A congestion control, in cases for the questions of RFC 9743.
     Control,
 }
 
-impl Kind {
+impl Candidate {
     /// The name of its option and argument: `qdisc` or `cc`.
     pub const fn option(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Evaluation {
     ///
     /// # Errors
     /// A case is unknown, or `own` is.
-    pub fn new(kind: Kind, own: &str, names: &[String], seeds: u64) -> Result<Self, Unfit> {
+    pub fn new(kind: Candidate, own: &str, names: &[String], seeds: u64) -> Result<Self, Unfit> {
         let cases = chosen(kind, names)?;
         let read = cases.iter().map(|case| read(case, own, seeds));
         let scenarios = read.collect::<Result<_, _>>()?;
@@ -103,7 +103,7 @@ impl Evaluation {
         let mut rows = Vec::new();
         for (case, _, own) in self.parts(results) {
             let same = |a: &RunResult, b: &RunResult| a.params == b.params;
-            rows.extend(own.chunk_by(same).map(|runs| Row::of(case, runs)));
+            rows.extend(own.chunk_by(same).map(|runs| MeasuredCell::of(case, runs)));
         }
         Card {
             subject,
@@ -144,10 +144,10 @@ impl Evaluation {
 }
 
 /// The cases with these names, or all.
-fn chosen(kind: Kind, names: &[String]) -> Result<Vec<&'static Case>, Unfit> {
+fn chosen(kind: Candidate, names: &[String]) -> Result<Vec<&'static Case>, Unfit> {
     let all = match kind {
-        Kind::Queue => QUEUE,
-        Kind::Control => CONTROL,
+        Candidate::Queue => QUEUE,
+        Candidate::Control => CONTROL,
     };
     let all: Vec<&Case> = all.iter().copied().flatten().collect();
     if names.is_empty() {
@@ -180,11 +180,11 @@ fn read(case: &Case, own: &str, seeds: u64) -> Result<Scenario, Unfit> {
 /// written, do not help.
 fn of_subject(problems: &Problems, own: &str) -> Option<Unfit> {
     let problem = problems.iter().next()?;
-    let kind = [Kind::Queue, Kind::Control]
+    let kind = [Candidate::Queue, Candidate::Control]
         .into_iter()
         .find(|kind| problem.field().rsplit('.').next() == Some(kind.option()))?;
     let message = match own.parse::<Spec>() {
-        Err(error) if kind == Kind::Queue && problem.way_out().is_none() => {
+        Err(error) if kind == Candidate::Queue && problem.way_out().is_none() => {
             error.pretty().trim_end().to_owned()
         }
         _ => [Some(problem.message()), problem.way_out()]

@@ -6,7 +6,7 @@ use crate::run::{How, outcomes};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_batch::{Results as Owner, check_out};
-use sojourn_evaluate::{Evaluation, Kind, Unfit};
+use sojourn_evaluate::{Candidate, Evaluation, Unfit};
 use sojourn_scenario::{Scenario, split};
 use sojourn_sim::Sim;
 use sojourn_world::World as _;
@@ -32,7 +32,7 @@ pub(crate) fn evaluate(
 ) -> PyResult<Card> {
     let (option, name, own) = subject;
     let (cases, seeds) = cases;
-    let kind = [Kind::Queue, Kind::Control]
+    let kind = [Candidate::Queue, Candidate::Control]
         .into_iter()
         .find(|kind| kind.option() == option)
         .ok_or_else(|| PyValueError::new_err(format!("`{option}` is neither qdisc nor cc")))?;
@@ -65,8 +65,8 @@ pub(crate) fn evaluate(
         return Err(error::run(py, &failures.join("\n")));
     }
     let subject = match kind {
-        Kind::Queue => format!("--qdisc '{name}'"),
-        Kind::Control => format!("--cc {name}"),
+        Candidate::Queue => format!("--qdisc '{name}'"),
+        Candidate::Control => format!("--cc {name}"),
     };
     let card = evaluation.card(subject, Sim.name().to_string(), seeds, &results);
     if let Some(out) = out {

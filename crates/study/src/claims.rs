@@ -21,7 +21,7 @@ pub(crate) use figure::fits;
 pub(crate) use finding::Finding;
 pub(crate) use parse::{Complaint, binder, binders, check, place, quantity};
 pub(crate) use terms::{
-    Axis, AxisValue, Binder, Check, Column, Expr, Place, Recorded, Row, Set, Vocabulary,
+    Axis, AxisValue, Binder, Check, Column, Expr, Measurement, Place, Recorded, Set, Vocabulary,
 };
 
 #[cfg(test)]

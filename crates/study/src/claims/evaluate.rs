@@ -3,7 +3,7 @@
 use super::figure::{Figure, Take};
 use super::finding::Finding;
 use super::terms::{Binder, Check, Compare, Expr, Operator, Place, Recorded, Reference, Relation};
-use super::terms::{Row, Vocabulary};
+use super::terms::{Measurement, Vocabulary};
 use crate::study::Outcomes;
 use sojourn_report::Finished;
 use sojourn_units::Unit;
@@ -558,11 +558,11 @@ impl Recorded {
     /// The repetitions of a column's value at a place. An axis that the rows are not keyed by
     /// makes no difference.
     fn at(&self, column: usize, place: &Place, words: &Vocabulary) -> Result<Vec<f64>, Missing> {
-        let fits = |row: &&Row| {
+        let fits = |row: &&Measurement| {
             let mut key = self.axes.iter().zip(&row.key);
             key.all(|(axis, value)| place.iter().all(|(a, v)| a != axis || v == value))
         };
-        let rows: Vec<&Row> = self.rows.iter().filter(fits).collect();
+        let rows: Vec<&Measurement> = self.rows.iter().filter(fits).collect();
         let said = place.iter().filter(|(axis, _)| self.axes.contains(axis));
         let said = show(words, said);
         if let Some(other) = rows.iter().find(|row| row.key != rows[0].key) {

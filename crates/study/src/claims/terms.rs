@@ -324,7 +324,7 @@ pub(crate) struct Recorded {
     /// The axes that its rows are keyed by.
     pub(crate) axes: Vec<usize>,
     pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<Measurement>,
 }
 
 /// A quantity that was measured.
@@ -337,7 +337,7 @@ pub(crate) struct Column {
 
 /// One measurement; several with the same key are repetitions.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct Measurement {
     /// A value of each of the axes.
     pub(crate) key: Vec<usize>,
     /// One of each column, NaN where nothing was measured.

@@ -5,7 +5,7 @@
 //! they like.
 
 use super::{Reader, Written, keys};
-use crate::claims::{Column, Recorded, Row, Unit};
+use crate::claims::{Column, Measurement, Recorded, Unit};
 use crate::files::Files;
 use crate::format::REFERENCE;
 use sojourn_scenario::problem::{Origin, suggestion};
@@ -180,13 +180,18 @@ impl Reader {
         meanings
     }
 
-    fn row(&mut self, line: &[Written], meanings: &[Meaning], columns: usize) -> Option<Row> {
+    fn row(
+        &mut self,
+        line: &[Written],
+        meanings: &[Meaning],
+        columns: usize,
+    ) -> Option<Measurement> {
         let (fields, named) = (line.len(), meanings.len());
         if fields != named {
             let message = format!("{fields} fields, but the first line names {named}");
             return self.refuse(line[0].at, "", message, None);
         }
-        let mut row = Row {
+        let mut row = Measurement {
             key: Vec::new(),
             values: vec![f64::NAN; columns],
         };
