@@ -24,7 +24,7 @@ impl Aqm for Signal {
     type State = ();
     type Params = ();
 
-    fn arrive(&mut self, (): &mut (), _: QueueView, packet: Facts, _: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), _: QueueView, packet: Facts<'_>, _: Time) -> Verdict {
         if !self.dice.chance(self.probability) {
             Verdict::Pass
         } else if packet.ect() {

@@ -23,7 +23,7 @@ impl Aqm for Same {
         &mut self,
         state: &mut CodelState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         now: Time,
     ) -> Verdict {
         self.0.arrive(state, queue, packet, now)
@@ -33,7 +33,7 @@ impl Aqm for Same {
         &mut self,
         state: &mut CodelState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {
@@ -65,7 +65,7 @@ impl Aqm for Panics {
 
     const SEES_ALL_ARRIVALS: bool = true;
 
-    fn arrive(&mut self, (): &mut (), _: QueueView, _: Facts, _: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), _: QueueView, _: Facts<'_>, _: Time) -> Verdict {
         self.seen += 1;
         assert!(self.seen < self.at, "arrival {} is one too many", self.seen);
         Verdict::Pass

@@ -102,7 +102,7 @@ impl<const ALL: bool> Loaded<ALL> {
     fn ask(
         &mut self,
         ask: Ask,
-        (view, packet, sojourn): (QueueView, Facts, Span),
+        (view, packet, sojourn): (QueueView, Facts<'_>, Span),
         now: Time,
     ) -> Verdict {
         if self.is_broken {
@@ -116,7 +116,7 @@ impl<const ALL: bool> Loaded<ALL> {
         let seen = abi::Packet {
             sojourn: sojourn.as_nanos(),
             len: packet.len,
-            ecn: packet.ecn as u32,
+            ecn: packet.ecn() as u32,
         };
         let (object, context) = (self.object.as_ptr(), self.fault.context());
         // SAFETY: the object is the table's, `&mut self` is the one thread that asks it, and all
@@ -179,7 +179,7 @@ impl<const ALL: bool> Aqm for Loaded<ALL> {
     const SEES_ALL_ARRIVALS: bool = ALL;
     const JUDGES_DEPARTURES: bool = true;
 
-    fn arrive(&mut self, (): &mut (), queue: QueueView, packet: Facts, now: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), queue: QueueView, packet: Facts<'_>, now: Time) -> Verdict {
         self.ask(self.table.arrive, (queue, packet, Span::ZERO), now)
     }
 
@@ -187,7 +187,7 @@ impl<const ALL: bool> Aqm for Loaded<ALL> {
         &mut self,
         (): &mut (),
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

@@ -29,7 +29,7 @@ impl Aqm for Slope {
     type State = ();
     type Params = ();
 
-    fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts, _: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts<'_>, _: Time) -> Verdict {
         let above = queue.head_wait - self.low;
         let probability = above.as_secs_f64() / (self.high - self.low).as_secs_f64();
         if self.dice.chance(probability.min(1.0)) {

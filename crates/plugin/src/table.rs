@@ -2,6 +2,7 @@
 
 use crate::abi::{self, AqmTable, AqmTables, Place, Queue, Tell, Text};
 use crate::{Aqm, Facts, Options, QueueView, Setting, Verdict};
+use sojourn_qdisc::EcnField;
 use sojourn_units::{Ecn, Span, Time};
 use std::any::Any;
 use std::ffi::c_void;
@@ -119,7 +120,7 @@ unsafe extern "C" fn free<A: Make>(object: *mut c_void) {
 }
 
 /// What a queue and a packet are here.
-fn seen(queue: &Queue, packet: &abi::Packet) -> (QueueView, Facts) {
+fn seen<'a>(queue: &Queue, packet: &'a abi::Packet) -> (QueueView, Facts<'a>) {
     let view = QueueView {
         packets: queue.packets,
         bytes: queue.bytes,
@@ -127,9 +128,13 @@ fn seen(queue: &Queue, packet: &abi::Packet) -> (QueueView, Facts) {
         head_wait: Span::from_nanos(queue.head_wait),
         bulk_flows: 0,
     };
-    let ecn = Ecn::from_bits((packet.ecn & 3) as u8);
-    let len = packet.len;
-    (view, Facts { len, ecn })
+    (view, Facts::new(packet.len, packet))
+}
+
+impl EcnField for abi::Packet {
+    fn ecn_field(&self) -> Ecn {
+        Ecn::from_bits((self.ecn & 3) as u8)
+    }
 }
 
 const fn answer(verdict: Verdict) -> u32 {

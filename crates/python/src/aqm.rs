@@ -46,7 +46,7 @@ impl Written {
         &self,
         method: &str,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         wait: Span,
         now: Time,
     ) -> Verdict {
@@ -71,7 +71,7 @@ impl Written {
 }
 
 /// A verdict by its word; None passes.
-fn verdict(word: &Bound<'_, PyAny>, packet: Facts) -> PyResult<Verdict> {
+fn verdict(word: &Bound<'_, PyAny>, packet: Facts<'_>) -> PyResult<Verdict> {
     if word.is_none() {
         return Ok(Verdict::Pass);
     }
@@ -93,7 +93,7 @@ impl Aqm for Written {
 
     const JUDGES_DEPARTURES: bool = true;
 
-    fn arrive(&mut self, (): &mut (), queue: QueueView, packet: Facts, now: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), queue: QueueView, packet: Facts<'_>, now: Time) -> Verdict {
         self.verdict("enqueue", queue, packet, Span::ZERO, now)
     }
 
@@ -101,7 +101,7 @@ impl Aqm for Written {
         &mut self,
         (): &mut (),
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

@@ -30,6 +30,7 @@ use crate::packet::Packet;
 use crate::params::{End, Limit};
 use crate::report::Field;
 use alloc::vec::Vec;
+use core::fmt::{self, Debug, Formatter};
 use sojourn_units::{Span, Time};
 
 pub use adth::{Adth, AdthState, Control};
@@ -59,29 +60,56 @@ pub struct QueueView {
     pub bulk_flows: u32,
 }
 
-/// What an AQM may know of the packet in question.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Facts {
-    /// Length in bytes.
-    pub len: u32,
-    /// Its ECN field.
-    pub ecn: Ecn,
+/// Something with an ECN field: a packet, or the field itself.
+pub trait EcnField {
+    /// The ECN field.
+    fn ecn_field(&self) -> Ecn;
 }
 
-impl Facts {
-    /// Those of a packet that counts `len` bytes.
+impl EcnField for Ecn {
+    fn ecn_field(&self) -> Ecn {
+        *self
+    }
+}
+
+impl<P: Packet> EcnField for P {
+    fn ecn_field(&self) -> Ecn {
+        self.ecn()
+    }
+}
+
+/// What an AQM may know of the packet in question.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// Length in bytes.
+    pub len: u32,
+    /// Asked only for a signal: a packet of the kernel would have to read its header.
+    ecn: &'a dyn EcnField,
+}
+
+impl Debug for Facts<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut facts = f.debug_struct("Facts");
+        facts.field("len", &self.len).field("ecn", &self.ecn());
+        facts.finish()
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// Those of a packet of `len` bytes, whose ECN field is read when it is asked for.
     #[inline]
-    pub fn of(packet: &impl Packet, len: u32) -> Self {
-        Self {
-            len,
-            ecn: packet.ecn(),
-        }
+    pub const fn new(len: u32, ecn: &'a dyn EcnField) -> Self {
+        Self { len, ecn }
+    }
+
+    /// Its ECN field.
+    pub fn ecn(self) -> Ecn {
+        self.ecn.ecn_field()
     }
 
     /// ECN-capable (ECT or CE): a mark may replace a drop.
-    #[inline]
-    pub const fn ect(self) -> bool {
-        self.ecn.is_capable()
+    pub fn ect(self) -> bool {
+        self.ecn().is_capable()
     }
 }
 
@@ -152,7 +180,7 @@ pub trait Aqm: Send + 'static {
         &mut self,
         _state: &mut Self::State,
         _queue: QueueView,
-        _packet: Facts,
+        _packet: Facts<'_>,
         _now: Time,
     ) -> Verdict {
         Verdict::Pass
@@ -164,7 +192,7 @@ pub trait Aqm: Send + 'static {
         &mut self,
         _state: &mut Self::State,
         _queue: QueueView,
-        _packet: Facts,
+        _packet: Facts<'_>,
         _sojourn: Span,
         _now: Time,
     ) -> Verdict {

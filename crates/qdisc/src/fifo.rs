@@ -141,6 +141,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         self.queue.front().map(|(_, packet)| packet.len())
     }
 
+    fn room(&self) -> Option<usize> {
+        Some(self.queue.capacity() - self.queue.len())
+    }
+
     fn drain(&mut self) -> Vec<(Time, P)> {
         self.backlog = Backlog::default();
         self.queue.drain(..).collect()

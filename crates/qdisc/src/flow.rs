@@ -325,10 +325,14 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// Puts a packet at the end of its flow, and an idle flow among the new ones.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     fn push(&mut self, id: u32, packet: P, len: u32, now: Time) {
         // One more than the limit: an arrival may be what makes another flow the fattest.
-        let most = self.params.limit as usize + 1;
+        let most = || self.params.limit as usize + 1;
         let flow = &mut self.flows[id as usize];
         self.memory += u64::from(packet.memory());
         self.slab.push(&mut flow.packets, packet, now, most);
@@ -388,7 +392,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let len = packet.len();
         self.counters.offered.add(len);
         let id = self.classify(&packet, now);
-        let facts = Facts::of(&packet, len);
+        let facts = Facts::new(len, &packet);
         let flow = &mut self.flows[id as usize];
         // Before the AQM judges the arrival, which it would else take for one more of the old
         // burst.
@@ -483,6 +487,10 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
         self.aqm.gauges(None, now, tell);
+    }
+
+    fn room(&self) -> Option<usize> {
+        Some(self.slab.capacity() - self.backlog.packets as usize)
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -84,6 +84,7 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
 
     forward! { self.inner;
         backlog(self: &Self) -> Backlog;
+        room(self: &Self) -> Option<usize>;
         tin(self: &Self) -> Option<usize>;
         dual(self: &Self) -> Option<Dual>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));

@@ -130,6 +130,12 @@ pub trait Qdisc<P: Packet>: Any + Send {
         None
     }
 
+    /// Packets that it can take before it allocates memory for them, where all are in one store;
+    /// None: it cannot say.
+    fn room(&self) -> Option<usize> {
+        None
+    }
+
     /// The tin that the packet of the last [`Qdisc::dequeue`] came from, in tc's order (which
     /// [`DiffServ::names`](crate::DiffServ::names) has); None without tins.
     fn tin(&self) -> Option<usize> {
@@ -176,6 +182,7 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         spec(self: &Self) -> Option<Spec>;
         change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
         head_len(self: &Self) -> Option<u32>;
+        room(self: &Self) -> Option<usize>;
         tin(self: &Self) -> Option<usize>;
         dual(self: &Self) -> Option<Dual>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));

@@ -21,6 +21,17 @@ use alloc::vec::Vec;
 use core::mem::discriminant;
 use sojourn_units::{Span, Time};
 
+#[inline]
+const fn view(backlog: Backlog, head_wait: Span) -> QueueView {
+    QueueView {
+        head_wait,
+        packets: backlog.packets as u32,
+        bytes: backlog.bytes,
+        total_bytes: backlog.bytes,
+        bulk_flows: 0,
+    }
+}
+
 /// One queue under one AQM.
 #[derive(Clone, Debug)]
 pub struct SingleQueue<P, A: Aqm> {
@@ -88,13 +99,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
 
     #[inline]
     fn view(&self, head_wait: Span) -> QueueView {
-        QueueView {
-            head_wait,
-            packets: self.backlog.packets as u32,
-            bytes: self.backlog.bytes,
-            total_bytes: self.backlog.bytes,
-            bulk_flows: 0,
-        }
+        view(self.backlog, head_wait)
     }
 
     #[inline]
@@ -169,7 +174,7 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
         let can_make_room = full == End::Head && most.packets > 0 && u64::from(len) <= most.bytes;
         let may_enter = has_room || can_make_room;
         if may_enter || A::SEES_ALL_ARRIVALS {
-            let facts = Facts::of(&packet, len);
+            let facts = Facts::new(len, &packet);
             let head = self.queue.front();
             let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
             match self.aqm.arrive(&mut self.state, view, facts, now) {
@@ -195,19 +200,23 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         self.bounded(now, out);
-        while let Some((arrived, mut packet)) = self.queue.pop_front() {
+        // It is judged where it lies and moved once.
+        while let Some((arrived, packet)) = self.queue.front_mut() {
             let len = packet.len();
             self.backlog.remove(len);
-            let facts = Facts::of(&packet, len);
-            let sojourn = now - arrived;
-            let view = self.view(sojourn);
-            match self.aqm.leave(&mut self.state, view, facts, sojourn, now) {
-                Verdict::Pass => {}
-                Verdict::Mark => self.counters.mark(&mut packet, len, out),
-                Verdict::Drop => {
-                    self.counters.refuse(packet, len, DropReason::Aqm, out);
-                    continue;
-                }
+            let sojourn = now - *arrived;
+            let view = view(self.backlog, sojourn);
+            let facts = Facts::new(len, packet);
+            let verdict = self.aqm.leave(&mut self.state, view, facts, sojourn, now);
+            if verdict == Verdict::Mark {
+                self.counters.mark(packet, len, out);
+            }
+            let Some((_, packet)) = self.queue.pop_front() else {
+                break;
+            };
+            if verdict == Verdict::Drop {
+                self.counters.refuse(packet, len, DropReason::Aqm, out);
+                continue;
             }
             self.counters.dequeued.add(len);
             return Dequeue::Packet { packet, sojourn };
@@ -269,6 +278,10 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
         self.aqm.gauges(Some(&self.state), now, tell);
+    }
+
+    fn room(&self) -> Option<usize> {
+        Some(self.queue.capacity() - self.queue.len())
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

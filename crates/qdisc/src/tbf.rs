@@ -292,6 +292,10 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.inner.gauges(now, tell);
     }
 
+    fn room(&self) -> Option<usize> {
+        self.inner.room()
+    }
+
     fn drain(&mut self) -> Vec<(Time, P)> {
         let mut all = Vec::from_iter(self.held.take());
         all.append(&mut self.inner.drain());

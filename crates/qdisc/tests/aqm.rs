@@ -76,7 +76,7 @@ fn a_step_for_ect1_leaves_classic_ecn_alone() {
         };
         let mut codel = Codel::new(params, 1514);
         let mut state = CodelState::default();
-        let packet = Facts { len: 1500, ecn };
+        let packet = Facts::new(1500, &ecn);
         // The second one leaves 101 ms after the first: its delay stands if it is above 5 ms.
         for ms in [10, 111] {
             codel.leave(
@@ -318,10 +318,7 @@ fn red_weighs_packets_by_size_if_told() {
     for (len, gap_mean) in [(500, 100.0), (1000, 50.0), (2000, 25.0)] {
         let mut red = Red::new(params, Stream::named(1, "red"));
         let mut state = RedState::default();
-        let packet = Facts {
-            len,
-            ecn: Ecn::NotEct,
-        };
+        let packet = Facts::new(len, &Ecn::NotEct);
         let (mut gaps, mut gap) = (Vec::new(), 0);
         while gaps.len() < 20_000 {
             gap += 1;

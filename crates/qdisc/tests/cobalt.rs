@@ -30,10 +30,7 @@ impl Queue {
             bytes: 9000,
             ..QueueView::default()
         };
-        let facts = Facts {
-            len: 1000,
-            ecn: Ecn::NotEct,
-        };
+        let facts = Facts::new(1000, &Ecn::NotEct);
         let waited = Span::from_millis(waited);
         self.cobalt
             .leave(&mut self.state, behind, facts, waited, at(now))
@@ -91,10 +88,7 @@ fn blue_moves_once_a_target() {
     assert_eq!(queue.state.blue_prob, 2 << 24);
     queue.cobalt.found_empty(&mut queue.state, at(111));
     assert_eq!(queue.state.blue_prob, 2 << 24);
-    let facts = Facts {
-        len: 1000,
-        ecn: Ecn::NotEct,
-    };
+    let facts = Facts::new(1000, &Ecn::NotEct);
     // What an idle queue has missed is made up for when the next packet comes: 111 − 106 is one.
     let empty = QueueView::default();
     queue.cobalt.arrive(&mut queue.state, empty, facts, at(112));

@@ -74,10 +74,7 @@ fn codel_control_law_is_interval_over_root_of_count() {
         total_bytes: 150_000,
         ..QueueView::default()
     };
-    let packet = Facts {
-        len: 1500,
-        ecn: Ecn::Ect0,
-    };
+    let packet = Facts::new(1500, &Ecn::Ect0);
     let mut due: Option<(Time, u32)> = None;
     for micros in (0..8_000_000).step_by(50) {
         let now = Time::from_nanos(micros * 1000);
@@ -114,10 +111,7 @@ fn pie_probabilities(law: PieLaw, first: u64, table: &str) {
     };
     let mut pie = Pie::new(params, 1514, Stream::named(1, "pie"));
     let mut state = PieState::default();
-    let packet = Facts {
-        len: 1500,
-        ecn: Ecn::NotEct,
-    };
+    let packet = Facts::new(1500, &Ecn::NotEct);
     let held = |packets: u32| QueueView {
         bulk_flows: 0,
         packets,

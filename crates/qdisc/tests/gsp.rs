@@ -4,10 +4,7 @@ use sojourn_qdisc::{Aqm, Ecn, Facts, Gsp, GspParams, GspState, QueueView, Verdic
 use sojourn_units::{Span, Time};
 use std::fmt::Write;
 
-const PLAIN: Facts = Facts {
-    len: 1500,
-    ecn: Ecn::NotEct,
-};
+const PLAIN: Facts<'static> = Facts::new(1500, &Ecn::NotEct);
 
 fn at(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
@@ -86,10 +83,7 @@ fn capable_packets_are_marked_and_pause_like_drops() {
     };
     let mut gsp = Gsp::new(params);
     let mut state = GspState::default();
-    let capable = Facts {
-        ecn: Ecn::Ect0,
-        ..PLAIN
-    };
+    let capable = Facts::new(PLAIN.len, &Ecn::Ect0);
     assert_eq!(gsp.arrive(&mut state, ms(6), capable, at(1)), Verdict::Mark);
     assert_eq!(gsp.arrive(&mut state, ms(6), PLAIN, at(2)), Verdict::Pass);
     assert_eq!(gsp.arrive(&mut state, ms(6), PLAIN, at(202)), Verdict::Drop);

@@ -438,7 +438,7 @@ proptest! {
     ) {
         // One queue is asked about an arrival of no consequence at every update, the other only
         // now and then; both must hold the same probability whenever both were asked.
-        let packet = sojourn_qdisc::Facts { len: 0, ecn: Ecn::NotEct };
+        let packet = sojourn_qdisc::Facts::new(0, &Ecn::NotEct);
         let view = sojourn_qdisc::QueueView {
             packets: 1,
             bytes: 100,

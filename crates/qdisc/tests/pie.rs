@@ -4,7 +4,7 @@
 #![allow(clippy::float_cmp)]
 
 use crate::common::view::{CAPABLE, PLAIN, at, held, mean};
-use sojourn_qdisc::{Aqm, Facts, Pie, PieLaw, PieParams, PieState, QueueView, Verdict};
+use sojourn_qdisc::{Aqm, Ecn, Facts, Pie, PieLaw, PieParams, PieState, QueueView, Verdict};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -23,7 +23,7 @@ fn pie_at(prob: f64, params: PieParams) -> (Pie, PieState) {
 }
 
 /// Arrivals between two drops, for 20 000 drops.
-fn pie_gaps(prob: f64, params: PieParams, packet: Facts) -> Vec<u32> {
+fn pie_gaps(prob: f64, params: PieParams, packet: Facts<'_>) -> Vec<u32> {
     let (mut pie, mut state) = pie_at(prob, params);
     let (mut gaps, mut gap) = (Vec::new(), 0);
     while gaps.len() < 20_000 {
@@ -55,11 +55,11 @@ fn pie_bytemode_scales_with_the_packet() {
         bytemode: true,
         ..PieParams::default()
     };
-    let small = Facts { len: 757, ..PLAIN };
+    let small = Facts::new(757, &Ecn::NotEct);
     // Half the MTU: 0.1 becomes 0.05, and jumbo packets count as one MTU.
     let gaps = pie_gaps(0.1, params, small);
     assert!((mean(&gaps) - 36.0).abs() < 1.0, "{}", mean(&gaps));
-    let jumbo = Facts { len: 9000, ..PLAIN };
+    let jumbo = Facts::new(9000, &Ecn::NotEct);
     // 0.1: 8 safe arrivals, then a mean of 10.
     let gaps = pie_gaps(0.1, params, jumbo);
     assert!((mean(&gaps) - 18.0).abs() < 1.0, "{}", mean(&gaps));

@@ -8,10 +8,7 @@ use sojourn_qdisc::{
 use sojourn_units::{Rate, Span, Time};
 use std::sync::{Arc, Mutex};
 
-const PACKET: Facts = Facts {
-    len: 1000,
-    ecn: Ecn::NotEct,
-};
+const PACKET: Facts<'static> = Facts::new(1000, &Ecn::NotEct);
 
 /// What the test and its AQM tell each other.
 #[derive(Debug, Default)]
@@ -33,7 +30,7 @@ impl Aqm for Toy {
     type State = ();
     type Params = ();
 
-    fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts, _: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts<'_>, _: Time) -> Verdict {
         let mut wire = self.wire.lock().unwrap();
         wire.shown = queue;
         if std::mem::take(&mut wire.drop) {

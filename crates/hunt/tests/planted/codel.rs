@@ -62,7 +62,7 @@ impl Aqm for Codel {
         &mut self,
         state: &mut State,
         queue: QueueView,
-        _: Facts,
+        _: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

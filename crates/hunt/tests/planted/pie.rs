@@ -98,7 +98,7 @@ impl Aqm for Pie {
     type State = State;
     type Params = ();
 
-    fn arrive(&mut self, state: &mut State, queue: QueueView, _: Facts, now: Time) -> Verdict {
+    fn arrive(&mut self, state: &mut State, queue: QueueView, _: Facts<'_>, now: Time) -> Verdict {
         while now >= state.next_update {
             self.update(state);
             state.next_update += T_UPDATE;
@@ -118,7 +118,7 @@ impl Aqm for Pie {
         &mut self,
         state: &mut State,
         queue: QueueView,
-        _: Facts,
+        _: Facts<'_>,
         sojourn: Span,
         _: Time,
     ) -> Verdict {

@@ -228,7 +228,7 @@ impl Aqm for Adth {
         &mut self,
         state: &mut AdthState,
         _queue: QueueView,
-        _packet: Facts,
+        _packet: Facts<'_>,
         _now: Time,
     ) -> Verdict {
         state.sums.received = true;
@@ -251,7 +251,7 @@ impl Aqm for Adth {
         &mut self,
         state: &mut AdthState,
         _queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

@@ -124,7 +124,7 @@ impl Cobalt {
     fn codel(
         &mut self,
         state: &mut CobaltState,
-        packet: Facts,
+        packet: Facts<'_>,
         over: bool,
         now: Time,
     ) -> (Verdict, bool) {
@@ -218,7 +218,7 @@ impl Aqm for Cobalt {
         &mut self,
         state: &mut CobaltState,
         _queue: QueueView,
-        _packet: Facts,
+        _packet: Facts<'_>,
         now: Time,
     ) -> Verdict {
         if state.is_empty {
@@ -233,7 +233,7 @@ impl Aqm for Cobalt {
         &mut self,
         state: &mut CobaltState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

@@ -53,6 +53,8 @@ const NS2_PACKET: u32 = 256;
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: CodelParams,
+    /// Bits of a time in nanoseconds that the law reckons with.
+    unit: u64,
     mtu: u32,
     counters: CodelCounters,
 }
@@ -93,9 +95,12 @@ pub struct CodelState {
     inverse_root: u16,
 }
 
-/// Linux's unit of time, 1024 ns.
-fn coarse(nanos: u64) -> u64 {
-    nanos & !1023
+/// The unit of time of Linux is 1024 ns.
+const fn unit_of(law: CodelLaw) -> u64 {
+    match law {
+        CodelLaw::Linux | CodelLaw::Linux3Dot5 => !1023,
+        CodelLaw::Rfc8289 | CodelLaw::Ns2 => !0,
+    }
 }
 
 impl CodelState {
@@ -120,6 +125,7 @@ impl Codel {
     /// `mtu` is the link's largest packet as [`crate::Packet::len`] counts it.
     pub fn new(params: CodelParams, mtu: u32) -> Self {
         Self {
+            unit: unit_of(params.law),
             params,
             mtu,
             counters: CodelCounters::default(),
@@ -133,6 +139,7 @@ impl Codel {
 
     /// Changes the parameters from the next packet on.
     pub fn set_params(&mut self, params: CodelParams) {
+        self.unit = unit_of(params.law);
         self.params = params;
     }
 
@@ -142,8 +149,8 @@ impl Codel {
     }
 
     /// Roots and times without Linux's rounding.
-    fn is_exact(&self) -> bool {
-        matches!(self.params.law, CodelLaw::Rfc8289 | CodelLaw::Ns2)
+    const fn is_exact(&self) -> bool {
+        self.unit == !0
     }
 
     /// What counts for "no more than one packet is left".
@@ -187,20 +194,17 @@ impl Codel {
     /// Sojourn time and time in the units that the law reckons with.
     #[inline]
     fn clock(&self, sojourn: Span, now: Time) -> (Span, Time) {
-        if self.is_exact() {
-            return (sojourn, now);
-        }
-        let arrived = coarse((now - sojourn).as_nanos());
-        let now = Time::from_nanos(coarse(now.as_nanos()));
-        (now - Time::from_nanos(arrived), now)
+        let now = now.as_nanos();
+        // A packet has arrived before now, so that nothing wraps.
+        let arrived = now.wrapping_sub(sojourn.as_nanos()) & self.unit;
+        let now = now & self.unit;
+        let sojourn = Span::from_nanos(now.wrapping_sub(arrived));
+        (sojourn, Time::from_nanos(now))
     }
 
     /// A parameter in those units.
-    fn unit(&self, span: Span) -> Span {
-        if self.is_exact() {
-            return span;
-        }
-        Span::from_nanos(coarse(span.as_nanos()))
+    const fn unit(&self, span: Span) -> Span {
+        Span::from_nanos(span.as_nanos() & self.unit)
     }
 
     /// Whether the delay has been above the target for at least an interval.
@@ -219,17 +223,23 @@ impl Codel {
             return false;
         }
         if state.first_above == Time::ZERO {
-            // Zero means "below", so an interval of zero at time zero needs a nanosecond.
-            let is_ns2 = self.params.law == CodelLaw::Ns2 && state.count > 1;
-            let due = if is_ns2 && now - state.drop_next < self.resumes_within() {
-                self.control_law(now, state)
-            } else {
-                now + self.unit(self.params.interval)
-            };
-            state.first_above = due.max(Time::from_nanos(1));
+            self.rise_above(state, now);
             return false;
         }
         now > state.first_above || (self.is_exact() && now == state.first_above)
+    }
+
+    /// The delay is above the target from now on.
+    #[cold]
+    fn rise_above(&self, state: &mut CodelState, now: Time) {
+        // Zero means "below", so an interval of zero at time zero needs a nanosecond.
+        let is_ns2 = self.params.law == CodelLaw::Ns2 && state.count > 1;
+        let due = if is_ns2 && now - state.drop_next < self.resumes_within() {
+            self.control_law(now, state)
+        } else {
+            now + self.unit(self.params.interval)
+        };
+        state.first_above = due.max(Time::from_nanos(1));
     }
 
     /// The count with which the dropping state begins again soon after it ended.
@@ -247,7 +257,7 @@ impl Codel {
 
     /// The delay is standing: drop or mark now?
     #[cold]
-    fn standing(&mut self, state: &mut CodelState, packet: Facts, now: Time) -> Verdict {
+    fn standing(&mut self, state: &mut CodelState, packet: Facts<'_>, now: Time) -> Verdict {
         if !state.dropping {
             // Near to the last dropping state, its drop rate is a good one to start with.
             let recent = now - state.drop_next < self.resumes_within();
@@ -289,7 +299,7 @@ impl Codel {
         state.drop_next = self.control_law(state.drop_next, state);
     }
 
-    fn signal(&mut self, packet: Facts) -> Verdict {
+    fn signal(&mut self, packet: Facts<'_>) -> Verdict {
         if self.params.ecn && packet.ect() {
             self.counters.ecn_mark += 1;
             Verdict::Mark
@@ -319,7 +329,7 @@ impl Aqm for Codel {
         &mut self,
         state: &mut CodelState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {
@@ -340,7 +350,7 @@ impl Aqm for Codel {
         if let Some(threshold) = self.params.ce_threshold
             && sojourn > self.unit(threshold)
             && verdict != Verdict::Drop
-            && self.params.ce_selector.has(after(verdict, packet.ecn))
+            && self.params.ce_selector.has(after(verdict, packet.ecn()))
         {
             self.counters.ce_mark += 1;
             verdict = Verdict::Mark;

@@ -175,7 +175,7 @@ impl Gsp {
     }
 
     #[cold]
-    fn signal(&mut self, state: &mut GspState, packet: Facts, now: Time) -> Verdict {
+    fn signal(&mut self, state: &mut GspState, packet: Facts<'_>, now: Time) -> Verdict {
         state.expiry = now + self.interval(state);
         if self.params.ecn && packet.ect() {
             self.counters.ecn_mark += 1;
@@ -196,7 +196,7 @@ impl Aqm for Gsp {
         &mut self,
         state: &mut GspState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         now: Time,
     ) -> Verdict {
         self.advance(state, queue.head_wait, now);
@@ -212,7 +212,7 @@ impl Aqm for Gsp {
         &mut self,
         state: &mut GspState,
         queue: QueueView,
-        _packet: Facts,
+        _packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

@@ -373,7 +373,7 @@ impl Aqm for Pie {
         &mut self,
         state: &mut PieState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         now: Time,
     ) -> Verdict {
         self.catch_up(state, queue.bytes, now);
@@ -403,7 +403,7 @@ impl Aqm for Pie {
         &mut self,
         state: &mut PieState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

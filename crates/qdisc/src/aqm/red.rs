@@ -267,7 +267,7 @@ impl Red {
     /// Whether a packet between the thresholds is hit. The distance between two is uniform from 1
     /// to 1/probability, and counts from the first packet above the lower threshold (Linux
     /// `red_action`).
-    fn is_hit(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
+    fn is_hit(&mut self, state: &mut RedState, packet: Facts<'_>, probability: f64) -> bool {
         if self.params.wait || self.params.bytemode {
             return self.is_hit_by_lot(state, packet, probability);
         }
@@ -284,7 +284,7 @@ impl Red {
     /// to 1/probability, or with `wait` from there to twice that; then the first packet counts too,
     /// as in ns-2 and ns-3, and is not hit. With `bytemode` the distance counts mean packets, and a
     /// packet of twice the mean is twice as likely to be hit.
-    fn is_hit_by_lot(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
+    fn is_hit_by_lot(&mut self, state: &mut RedState, packet: Facts<'_>, probability: f64) -> bool {
         let weight = if self.params.bytemode {
             f64::from(packet.len) / f64::from(self.params.avpkt.max(1))
         } else {
@@ -320,7 +320,7 @@ impl Red {
     }
 
     /// Mark, drop, or spare the packet that was hit.
-    fn signal(&mut self, packet: Facts, forced: bool) -> Verdict {
+    fn signal(&mut self, packet: Facts<'_>, forced: bool) -> Verdict {
         let (p, c) = (&self.params, &mut self.counters);
         let may_mark = p.ecn && !(forced && p.harddrop);
         let (count, verdict) = match (may_mark && packet.ect(), forced) {
@@ -346,7 +346,7 @@ impl Aqm for Red {
         &mut self,
         state: &mut RedState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         now: Time,
     ) -> Verdict {
         if self.adapts() && now >= state.next_adapt {
@@ -389,7 +389,7 @@ impl Aqm for Red {
         &mut self,
         state: &mut RedState,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         _sojourn: Span,
         now: Time,
     ) -> Verdict {

@@ -410,7 +410,7 @@ impl<A: Setpoint> Aqm for Steered<A> {
         &mut self,
         state: &mut Self::State,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         now: Time,
     ) -> Verdict {
         if self.since.is_none() {
@@ -449,7 +449,7 @@ impl<A: Setpoint> Aqm for Steered<A> {
         &mut self,
         state: &mut Self::State,
         queue: QueueView,
-        packet: Facts,
+        packet: Facts<'_>,
         sojourn: Span,
         now: Time,
     ) -> Verdict {

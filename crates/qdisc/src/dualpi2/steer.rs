@@ -26,11 +26,11 @@ impl Aqm for Decided {
     /// The configured target.
     type Params = Span;
 
-    fn arrive(&mut self, (): &mut (), _: QueueView, _: Facts, _: Time) -> Verdict {
+    fn arrive(&mut self, (): &mut (), _: QueueView, _: Facts<'_>, _: Time) -> Verdict {
         self.verdict
     }
 
-    fn leave(&mut self, (): &mut (), _: QueueView, _: Facts, _: Span, _: Time) -> Verdict {
+    fn leave(&mut self, (): &mut (), _: QueueView, _: Facts<'_>, _: Span, _: Time) -> Verdict {
         self.verdict
     }
 
@@ -128,7 +128,7 @@ impl<P: Packet> DualPi2<P> {
         if self.steering.is_some() {
             let view = self.view(is_low, now);
             if let Some(steering) = &mut self.steering {
-                let facts = Facts::of(packet, packet.len());
+                let facts = Facts::new(packet.len(), packet);
                 let mut state = *steering.judged(is_low, fate);
                 steering.steered.arrive(&mut state, view, facts, now);
                 steering.states[usize::from(is_low)] = state;
@@ -149,7 +149,7 @@ impl<P: Packet> DualPi2<P> {
         if self.steering.is_some() {
             let view = self.view(is_low, now);
             if let Some(steering) = &mut self.steering {
-                let facts = Facts::of(packet, packet.len());
+                let facts = Facts::new(packet.len(), packet);
                 let mut state = *steering.judged(is_low, fate);
                 steering
                     .steered

@@ -91,14 +91,23 @@ impl<P> Slab<P> {
     /// Puts a packet at the end of a queue. The slab grows by doubling, but not beyond `most`
     /// entries unless they are needed.
     #[inline]
-    pub(super) fn push(&mut self, queue: &mut Ends, packet: P, now: Time, most: usize) {
+    pub(super) fn push(
+        &mut self,
+        queue: &mut Ends,
+        packet: P,
+        now: Time,
+        most: impl FnOnce() -> usize,
+    ) {
         if self.free == NONE {
-            self.grow(most);
+            self.grow(most());
         }
         let id = self.free;
         let slot = &mut self.slots[id as usize];
         self.free = slot.next;
-        slot.packet = Some(packet);
+        let before = slot.packet.replace(packet);
+        debug_assert!(before.is_none(), "a free slot has no packet");
+        // There is nothing to drop, which the compiler cannot know.
+        core::mem::forget(before);
         slot.arrived = now;
         slot.next = NONE;
         if queue.first == NONE {
@@ -118,8 +127,7 @@ impl<P> Slab<P> {
     }
 
     /// Entries that there is memory for.
-    #[cfg(test)]
-    pub(super) fn capacity(&self) -> usize {
+    pub(super) const fn capacity(&self) -> usize {
         self.slots.capacity()
     }
 

@@ -2,6 +2,7 @@
 
 use super::FlowQueue;
 use super::policy::FlowPolicy;
+use crate::FlowParams;
 use crate::{Aqm, DropReason, Outlet, Packet};
 use sojourn_units::Time;
 
@@ -72,21 +73,17 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Ends the overload once there is room again.
-    #[cold]
-    pub(super) fn relax(&mut self) {
-        if self.params.limit == u32::MAX {
-            // Whoever limits several queues together says when it is over.
-            return;
-        }
-        let few = self.backlog.packets <= u64::from(self.params.limit / 2);
-        if few && self.memory <= self.params.memory_limit / 2 {
-            self.fattest.stop();
-        }
-    }
-
     /// The overload is over.
     pub(crate) fn calm(&mut self) {
         self.fattest.stop();
     }
+}
+
+/// Whether an overload is over, as there is room again for as much as is held.
+#[cold]
+pub(super) fn is_relaxed(params: &FlowParams, packets: u64, memory: u64) -> bool {
+    // Whoever limits several queues together says when it is over.
+    params.limit != u32::MAX
+        && packets <= u64::from(params.limit / 2)
+        && memory <= params.memory_limit / 2
 }

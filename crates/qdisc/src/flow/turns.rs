@@ -1,16 +1,16 @@
 //! Whose turn it is: deficit round robin, new flows before old ones.
 
 use super::FlowQueue;
-use super::lists::Front;
+use super::overload::is_relaxed;
 use super::policy::FlowPolicy;
 use super::round::{Round, Turn};
 use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict};
 use sojourn_units::{Span, Time};
 
 /// How a turn of a flow ended.
-enum Served {
-    /// With a packet to send, still at the head, that has waited for so long.
-    Packet(Span),
+enum Served<P> {
+    /// With a packet to send that has waited for so long.
+    Packet(P, Span),
     /// It holds no packet.
     Empty,
     /// Drops have used up its credit.
@@ -82,10 +82,10 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         (self.old.first, self.old.last) = (first, last);
     }
 
-    /// Brings the next packet of a flow that its AQM lets go to the head, with all accounts of it
-    /// done. Taking it is left: it is judged where it lies and moved once.
+    /// Takes the next packet of a flow that its AQM lets go. It is judged where it lies and moved
+    /// once.
     #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served {
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
         if A::BOUNDS {
             self.bind(id, now, out);
         }
@@ -109,7 +109,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 total_bytes: self.backlog.bytes,
                 bulk_flows,
             };
-            let facts = Facts::of(packet, len);
+            let facts = Facts::new(len, packet);
             let state = &mut flow.state;
             match self.aqm.leave(state, view, facts, sojourn, now) {
                 Verdict::Pass => {}
@@ -123,6 +123,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                     // CAKE's `ingress`: dropped packets have used the link, so that they end a
                     // turn as sent ones do.
                     if F::CHARGES_DROPS && charge > 0 && flow.deficit <= 0 && flow.count > 0 {
+                        self.weigh(id);
                         return Served::Spent;
                     }
                     continue;
@@ -130,9 +131,19 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
             flow.deficit -= self.policy.charge(packet);
             self.counters.dequeued.add(len);
-            return Served::Packet(sojourn);
+            if self.fattest.is_active() {
+                self.fattest.set(id, (flow.count > 0).then_some(flow.bytes));
+                if is_relaxed(&self.params, self.backlog.packets, self.memory) {
+                    self.fattest.stop();
+                }
+            }
+            match front.take() {
+                Some(packet) => return Served::Packet(packet, sojourn),
+                None => break,
+            }
         }
         self.aqm.found_empty(&mut flow.state, now);
+        self.weigh(id);
         Served::Empty
     }
 
@@ -175,18 +186,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 continue;
             }
             // One call for all that a flow drops: a drop does not cost it its turn.
-            let served = self.serve(id, now, out);
-            self.weigh(id);
-            match served {
-                Served::Packet(sojourn) => {
-                    if self.fattest.is_active() {
-                        self.relax();
-                    }
-                    let packets = &mut self.flows[id as usize].packets;
-                    if let Some(packet) = self.slab.front(packets).and_then(Front::take) {
-                        return Dequeue::Packet { packet, sojourn };
-                    }
-                }
+            match self.serve(id, now, out) {
+                Served::Packet(packet, sojourn) => return Dequeue::Packet { packet, sojourn },
                 Served::Spent => continue,
                 Served::Empty => {}
             }

@@ -19,14 +19,8 @@ pub(crate) fn held(packets: u32) -> QueueView {
     }
 }
 
-pub(crate) const PLAIN: Facts = Facts {
-    len: 1500,
-    ecn: Ecn::NotEct,
-};
-pub(crate) const CAPABLE: Facts = Facts {
-    len: 1500,
-    ecn: Ecn::Ect0,
-};
+pub(crate) const PLAIN: Facts<'static> = Facts::new(1500, &Ecn::NotEct);
+pub(crate) const CAPABLE: Facts<'static> = Facts::new(1500, &Ecn::Ect0);
 
 /// Of the arrivals between two signals.
 pub(crate) fn mean(gaps: &[u32]) -> f64 {
