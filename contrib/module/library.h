@@ -27,8 +27,10 @@ int sojourn_new(struct sojourn_memory *memory, const char *text, size_t len,
 void sojourn_end(struct sojourn_memory *memory);
 size_t sojourn_used(struct sojourn_memory *memory);
 bool sojourn_can_take(struct sojourn_memory *memory, size_t bytes, size_t at_once);
-void sojourn_enqueue(struct sojourn_memory *memory, size_t skb, const u8 *front, u64 lengths,
-		     u64 now, u64 facts);
+bool sojourn_reads(struct sojourn_memory *memory);
+void sojourn_enqueue(struct sojourn_memory *memory, size_t skb, u32 len, u64 now, u64 facts);
+void sojourn_enqueue_read(struct sojourn_memory *memory, size_t skb, const u8 *front, u64 lengths,
+			  u64 now, u64 facts);
 size_t sojourn_dequeue(struct sojourn_memory *memory, u64 now, u64 *next);
 int sojourn_change(struct sojourn_memory *memory, const char *text, size_t len, u64 now);
 void sojourn_reset(struct sojourn_memory *memory);

@@ -60,6 +60,11 @@ struct sojourn_sched {
 	/* When packets may leave. */
 	u64			next;
 	struct qdisc_watchdog	watchdog;
+	/* What a dequeue drops. */
+	struct sk_buff		*dropped;
+	/* Whether the library is shown each packet's first bytes: it wants them, and they are in the
+	 * packet as it knows them. Else it asks for them. */
+	bool			reads;
 };
 
 static DEFINE_PER_CPU(struct sojourn_sched *, sojourn_on_cpu);
@@ -239,51 +244,57 @@ void sojourn_kernel_panic(const char *text, size_t len)
 	BUG();
 }
 
-/* Offers a packet whose first bytes are known; returns whether it was taken. */
-static __always_inline bool sojourn_offer_front(struct Qdisc *sch, struct sk_buff *skb,
-						const u8 *front, unsigned int front_len)
+/* What the library is told of a packet beside its length: its memory, and its hash over addresses
+ * and ports, which Linux's own flow queues take too. */
+static __always_inline u64 sojourn_facts(const struct sk_buff *skb)
 {
-	struct sojourn_sched *q = qdisc_priv(sch);
-	unsigned int len = qdisc_pkt_len(skb);
 	u64 facts = skb->truesize;
 
-	/* A hash over addresses and ports, as Linux's own flow queues take it. */
-	if (skb->l4_hash || skb->sw_hash)
+	if (likely(skb->l4_hash || skb->sw_hash))
 		facts |= (u64)skb->hash << 32;
-	q->offered = skb;
-	sch->q.qlen++;
-	sch->qstats.backlog += len;
-	sojourn_enqueue(q->memory, (size_t)skb, front, (u64)front_len << 32 | len, ktime_get_ns(),
-			facts);
-	return q->offered;
+	return facts;
 }
 
-/* The same where they are not in one piece. Alone, as kernels clear such a copy each time. */
-static noinline bool sojourn_offer_copy(struct Qdisc *sch, struct sk_buff *skb, unsigned int len)
+/* Offers a packet with its first bytes. Those that are not in one piece the library finds itself. */
+static noinline void sojourn_offer_read(struct sojourn_sched *q, struct sk_buff *skb, u64 now)
 {
-	u8 copy[SOJOURN_FRONT];
+	unsigned int len = min_t(unsigned int, skb->len, SOJOURN_FRONT);
 
-	if (skb_copy_bits(skb, 0, copy, len))
+	if (unlikely(skb_headlen(skb) < len))
 		len = 0;
-	return sojourn_offer_front(sch, skb, copy, len);
-}
-
-/* The same for a device without Ethernet. */
-static noinline bool sojourn_offer_bare(struct Qdisc *sch, struct sk_buff *skb)
-{
-	u8 front[SOJOURN_FRONT] __aligned(2);
-
-	return sojourn_offer_front(sch, skb, front, sojourn_bare_front(skb, front));
+	sojourn_enqueue_read(q->memory, (size_t)skb, skb->data,
+			     (u64)len << 32 | qdisc_pkt_len(skb), now, sojourn_facts(skb));
 }
 
 /* Offers a packet that is not a super-packet; returns whether it was taken. */
 static __always_inline bool sojourn_offer(struct Qdisc *sch, struct sk_buff *skb)
 {
-	unsigned int len = min_t(unsigned int, skb->len, SOJOURN_FRONT);
+	struct sojourn_sched *q = qdisc_priv(sch);
+	unsigned int len = qdisc_pkt_len(skb);
+	u64 now = ktime_get_ns();
 
-	if (unlikely(skb_headlen(skb) < len))
-		return sojourn_offer_copy(sch, skb, len);
-	return sojourn_offer_front(sch, skb, skb->data, len);
+	q->offered = skb;
+	sch->q.qlen++;
+	sch->qstats.backlog += len;
+	if (q->reads)
+		sojourn_offer_read(q, skb, now);
+	else
+		sojourn_enqueue(q->memory, (size_t)skb, len, now, sojourn_facts(skb));
+	return q->offered;
+}
+
+/* What follows when the library has dropped packets of those that it holds: while the parent knows
+ * of a packet here, as HTB asks. */
+static noinline void sojourn_dropped_held(struct Qdisc *sch)
+{
+	struct sojourn_sched *q = qdisc_priv(sch);
+	struct sk_buff *dropped = q->dropped;
+	unsigned int packets = q->packets, bytes = q->bytes;
+
+	q->dropped = NULL;
+	q->packets = q->bytes = 0;
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+	kfree_skb_list(dropped);
 }
 
 /* Offers the segments of a super-packet; a discipline then decides on packets as the wire has them. */
@@ -302,7 +313,6 @@ static noinline int sojourn_enqueue_segments(struct sk_buff *skb, struct Qdisc *
 	}
 	sojourn_on(q);
 	q->to_free = to_free;
-	q->packets = q->bytes = 0;
 	skb_list_walk_safe(segments, segments, next) {
 		unsigned int len = segments->len;
 
@@ -311,23 +321,22 @@ static noinline int sojourn_enqueue_segments(struct sk_buff *skb, struct Qdisc *
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 		qdisc_skb_cb(segments)->pkt_segs = 1;
 #endif
-		if (q->bare ? sojourn_offer_bare(sch, segments) : sojourn_offer(sch, segments)) {
+		if (sojourn_offer(sch, segments)) {
 			packets++;
 			bytes += len;
 		}
 	}
 	consume_skb(skb);
-	if (!packets) {
-		qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
-		return NET_XMIT_DROP;
-	}
 	/* A parent counts the one that it has given. */
-	qdisc_tree_reduce_backlog(sch, q->packets + 1 - packets, q->bytes + whole - bytes);
-	return NET_XMIT_SUCCESS;
+	if (packets) {
+		q->packets += 1 - packets;
+		q->bytes += whole - bytes;
+	}
+	sojourn_dropped_held(sch);
+	return packets ? NET_XMIT_SUCCESS : NET_XMIT_DROP;
 }
 
-static __always_inline int sojourn_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-					       struct sk_buff **to_free, bool bare)
+static int sojourn_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sojourn_sched *q = qdisc_priv(sch);
 	bool taken;
@@ -336,54 +345,31 @@ static __always_inline int sojourn_enqueue_one(struct sk_buff *skb, struct Qdisc
 		return sojourn_enqueue_segments(skb, sch, to_free);
 	sojourn_on(q);
 	q->to_free = to_free;
-	q->packets = q->bytes = 0;
-	taken = bare ? sojourn_offer_bare(sch, skb) : sojourn_offer(sch, skb);
+	taken = sojourn_offer(sch, skb);
 	if (unlikely(q->packets))
-		qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
+		sojourn_dropped_held(sch);
 	return taken ? NET_XMIT_SUCCESS : NET_XMIT_DROP;
-}
-
-static int sojourn_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
-{
-	return sojourn_enqueue_one(skb, sch, to_free, false);
-}
-
-static int sojourn_qdisc_enqueue_bare(struct sk_buff *skb, struct Qdisc *sch,
-				      struct sk_buff **to_free)
-{
-	return sojourn_enqueue_one(skb, sch, to_free, true);
-}
-
-/* What follows when the library has dropped packets of those that it holds: while the parent knows
- * of a packet here, as HTB asks. */
-static noinline void sojourn_dropped_held(struct Qdisc *sch, struct sk_buff *dropped)
-{
-	struct sojourn_sched *q = qdisc_priv(sch);
-
-	qdisc_tree_reduce_backlog(sch, q->packets, q->bytes);
-	kfree_skb_list(dropped);
 }
 
 static struct sk_buff *sojourn_qdisc_dequeue(struct Qdisc *sch)
 {
 	struct sojourn_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb, *dropped = NULL;
+	struct sk_buff *skb;
 
 	sojourn_on(q);
-	q->to_free = &dropped;
+	q->to_free = &q->dropped;
 	q->offered = NULL;
-	q->packets = q->bytes = 0;
 	skb = (struct sk_buff *)sojourn_dequeue(q->memory, ktime_get_ns(), &q->next);
 	if (likely(skb)) {
 		sch->q.qlen--;
 		qdisc_qstats_backlog_dec(sch, skb);
-		qdisc_bstats_update(sch, skb);
+		_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
 	} else if (q->next) {
 		qdisc_qstats_overlimit(sch);
 		qdisc_watchdog_schedule_ns(&q->watchdog, q->next);
 	}
 	if (unlikely(q->packets))
-		sojourn_dropped_held(sch, dropped);
+		sojourn_dropped_held(sch);
 	return skb;
 }
 
@@ -461,13 +447,12 @@ static int sojourn_qdisc_init(struct Qdisc *sch, struct nlattr *opt,
 
 	q->sch = sch;
 	q->bare = !sojourn_has_ethernet(qdisc_dev(sch));
-	if (q->bare)
-		sch->enqueue = sojourn_qdisc_enqueue_bare;
 	qdisc_watchdog_init(&q->watchdog, sch);
 	memory = sojourn_make(sch, opt, extack);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
 	q->memory = memory;
+	q->reads = !q->bare && sojourn_reads(memory);
 	return 0;
 }
 
@@ -490,6 +475,7 @@ static int sojourn_qdisc_change(struct Qdisc *sch, struct nlattr *opt,
 	sojourn_enter(q);
 	if (sojourn_can_take(q->memory, 2 * (used + moved), moved))
 		err = sojourn_change(q->memory, text, len, ktime_get_ns()) ? -EINVAL : 0;
+	q->reads = !q->bare && sojourn_reads(q->memory);
 	sojourn_leave();
 	sch_tree_unlock(sch);
 	if (err == -ENOMEM)

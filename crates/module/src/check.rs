@@ -346,12 +346,13 @@ impl<K: Kernel> Queue for Checked<K> {
         let Some(handle) = handle_of(arrival) else {
             return;
         };
+        let front = arrival.front();
         let offer = Offer {
             handle,
             len: arrival.len,
             memory: truesize::of_datagram(arrival.len),
             hash: arrival.hash,
-            front: &arrival.front(),
+            front: if self.0.reads() { &front } else { &[] },
         };
         let tell = |handle, reason| dropped(number_of(handle), reason);
         self.0.enqueue(&offer, arrival.at, tell);

@@ -4,7 +4,8 @@ use crate::skb::{Handle, Kernel, Offer, Skb};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use sojourn_qdisc::{
-    Backlog, Counters, Dequeue, DropReason, Outlet, Place, Qdisc, Setting, Spec, SpecError, Tally,
+    Backlog, Counters, Dequeue, DropReason, FlowParts, Outlet, Place, Qdisc, Setting, Spec,
+    SpecError, Tally,
 };
 use sojourn_units::Time;
 
@@ -51,14 +52,8 @@ pub struct Instance<K: Kernel> {
     live: Box<dyn Qdisc<Skb<K>>>,
     spec: Spec,
     link: Link,
-    /// Whether the discipline asks for more than lengths.
-    reads: bool,
     /// Packets that there was no memory for.
     lost: Tally,
-    /// Packets held.
-    held: u64,
-    /// Most packets that its store has held: for so many it has memory.
-    most: u64,
 }
 
 /// Bytes that a flow may take in what a flow queue keeps beside its packets, doubled.
@@ -74,25 +69,23 @@ fn flows_of_one_store(spec: &Spec) -> Option<u32> {
     }
 }
 
-/// Whether a discipline asks for more than packets' lengths.
+/// Whether a discipline asks for the DSCP or the ECN field of each packet.
 fn reads(spec: &Spec) -> bool {
     match spec {
-        Spec::Fifo(_) => false,
+        // An AQM asks for the ECN field when it has decided to signal.
+        Spec::Fifo(_) | Spec::Single { .. } => false,
+        Spec::Flows { flows, .. } => flows.parts != FlowParts::NONE,
         Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => reads(inner),
-        _ => true,
+        Spec::Cake(_) | Spec::DualPi2(_) | Spec::CakeMq { .. } | Spec::Tree(_) => true,
     }
 }
 
 /// Hands drops to the kernel.
-struct Tell<'a, F> {
-    held: &'a mut u64,
-    tell: F,
-}
+struct Tell<F>(F);
 
-impl<K: Kernel, F: FnMut(Handle, DropReason)> Outlet<Skb<K>> for Tell<'_, F> {
+impl<K: Kernel, F: FnMut(Handle, DropReason)> Outlet<Skb<K>> for Tell<F> {
     fn dropped(&mut self, packet: Skb<K>, reason: DropReason) {
-        *self.held -= 1;
-        (self.tell)(packet.into_handle(), reason);
+        (self.0)(packet.into_handle(), reason);
     }
 }
 
@@ -105,40 +98,42 @@ impl<K: Kernel> Instance<K> {
         let spec: Spec = text.parse()?;
         Ok(Self {
             live: spec.build(link.setting()),
-            reads: reads(&spec),
             spec,
             link,
             lost: Tally::default(),
-            held: 0,
-            most: 0,
         })
+    }
+
+    /// Whether packets had better be offered with their first bytes. Without them their headers are
+    /// read when the discipline asks for what is there.
+    pub fn reads(&self) -> bool {
+        reads(&self.spec)
     }
 
     /// Offers a packet. Drops that follow, of this packet or of others, are told.
     #[inline]
     pub fn enqueue(&mut self, offer: &Offer<'_>, now: Time, tell: impl FnMut(Handle, DropReason)) {
-        let packet = if self.reads {
-            Skb::read(offer)
-        } else {
+        let packet = if offer.front.is_empty() {
             Skb::unread(offer)
+        } else {
+            Skb::read(offer)
         };
-        self.held += 1;
-        let held = &mut self.held;
-        self.live.enqueue(packet, now, &mut Tell { held, tell });
-        self.most = self.most.max(self.held);
+        self.live.enqueue(packet, now, &mut Tell(tell));
     }
 
     /// Prepares for a packet although nothing may become twice as large. Yields the bytes that must
     /// be free in one block for it; none: it has to be lost.
     ///
     /// Stores keep the memory that they have once had. What has one store takes a packet as long as
-    /// it has held more. What has several (CAKE's tins, DualPI2) cannot say which of them has it,
-    /// and begins anew once it is empty; else it would take nothing any more.
+    /// that has room. What has several (CAKE's tins, DualPI2) cannot say which of them has it, and
+    /// begins anew once it is empty; else it would take nothing any more.
     pub fn makes_do(&mut self) -> Option<usize> {
-        let held = self.held;
         match flows_of_one_store(&self.spec) {
-            Some(flows) => (held < self.most).then_some(flows as usize * OF_FLOW),
-            None if held == 0 => {
+            Some(flows) => {
+                let has_room = self.live.room().is_some_and(|packets| packets > 0);
+                has_room.then_some(flows as usize * OF_FLOW)
+            }
+            None if self.live.backlog().packets == 0 => {
                 self.reset();
                 Some(1)
             }
@@ -154,15 +149,11 @@ impl<K: Kernel> Instance<K> {
     /// Takes the next packet. Drops at the head are told.
     #[inline]
     pub fn dequeue(&mut self, now: Time, tell: impl FnMut(Handle, DropReason)) -> Taken {
-        let held = &mut self.held;
-        match self.live.dequeue(now, &mut Tell { held, tell }) {
-            Dequeue::Packet { packet, .. } => {
-                self.held -= 1;
-                Taken::Packet {
-                    marked: packet.is_marked(),
-                    handle: packet.into_handle(),
-                }
-            }
+        match self.live.dequeue(now, &mut Tell(tell)) {
+            Dequeue::Packet { packet, .. } => Taken::Packet {
+                marked: packet.is_marked(),
+                handle: packet.into_handle(),
+            },
             Dequeue::NotBefore(time) => Taken::NotBefore(time),
             Dequeue::Empty => Taken::Empty,
         }
@@ -177,8 +168,6 @@ impl<K: Kernel> Instance<K> {
         spec.reconfigure(&mut self.live, self.link.setting(), now);
         // Of what was left out, the live instance keeps what it has.
         self.spec = self.live.spec().unwrap_or(spec);
-        self.reads = reads(&self.spec);
-        self.most = self.held;
         Ok(())
     }
 
@@ -193,7 +182,6 @@ impl<K: Kernel> Instance<K> {
         self.live = Spec::pfifo(0).build(self.link.setting());
         self.live = self.spec.build(self.link.setting());
         self.live.adopt(alloc::vec::Vec::new(), counters);
-        (self.held, self.most) = (0, 0);
     }
 
     /// What is held.

@@ -19,6 +19,7 @@ const CS7: u8 = 56;
 
 /// What the kernel knows a packet by, opaque here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Handle(NonZeroUsize);
 
 impl Handle {
@@ -90,7 +91,7 @@ pub struct Offer<'a> {
     pub memory: u32,
     /// `skb->hash`, if it is one over addresses and ports; zero: there is none.
     pub hash: u32,
-    /// The packet's first bytes, up to [`FRONT`].
+    /// The packet's first bytes, up to [`FRONT`]; none: they are looked at when they are needed.
     pub front: &'a [u8],
 }
 
@@ -124,11 +125,7 @@ impl<K: Kernel> Skb<K> {
     /// A packet whose TOS byte is known: AQMs ask often for the ECN field.
     #[inline]
     pub fn read(offer: &Offer<'_>) -> Self {
-        let facts = match plain_tos(offer.front) {
-            Some(tos) => (Plain::NETWORK_OFFSET as u8, tos),
-            None => facts(offer.front),
-        };
-        Self::of(offer, facts)
+        Self::of(offer, facts(offer.front))
     }
 
     #[inline]
@@ -191,8 +188,17 @@ impl<K: Kernel> Skb<K> {
 }
 
 /// Where the IP header begins, and the TOS byte. There are less than 128 bytes before it.
-#[inline(never)]
+#[inline]
 fn facts(front: &[u8]) -> (u8, u8) {
+    match plain_tos(front) {
+        Some(tos) => (Plain::NETWORK_OFFSET as u8, tos),
+        None => facts_of_others(front),
+    }
+}
+
+/// The same of the less frequent packets.
+#[inline(never)]
+fn facts_of_others(front: &[u8]) -> (u8, u8) {
     let parsed = parse(front);
     (parsed.network_offset as u8, parsed.tos)
 }

@@ -340,16 +340,48 @@ unsafe fn instance<'a>(memory: *mut Memory) -> &'a mut Option<Instance<Linux>> {
     unsafe { &mut *ptr::addr_of_mut!((*memory).instance) }
 }
 
-/// Offers a packet that begins with `front`. `lengths` has its length (`qdisc_pkt_len`) in the
-/// lower half and that of `front` in the upper one, `facts` its memory and its hash: all of it is
-/// in registers. The packet is then the qdisc's, or was told to be dropped.
+/// Offers a packet whose headers are read when the discipline asks for them. `facts` has its memory
+/// in the lower half and its hash in the upper one. The packet is then the qdisc's, or was told to
+/// be dropped.
 ///
 /// # Safety
-/// As of [`sojourn_new`]; `front` has that many bytes.
+/// As of [`sojourn_new`]; the packet is not null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_enqueue(
     memory: *mut Memory,
-    skb: usize,
+    skb: Handle,
+    len: u32,
+    now: u64,
+    facts: u64,
+) {
+    // SAFETY: the caller's.
+    unsafe { enqueue(memory, skb, ptr::dangling(), len.into(), now, facts) }
+}
+
+/// The same with a packet that begins with `front`. `lengths` has its length (`qdisc_pkt_len`) in
+/// the lower half and that of `front` in the upper one: all of it is in registers.
+///
+/// # Safety
+/// As of [`sojourn_enqueue`]; `front` has that many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_enqueue_read(
+    memory: *mut Memory,
+    skb: Handle,
+    front: *const u8,
+    lengths: u64,
+    now: u64,
+    facts: u64,
+) {
+    // SAFETY: the caller's.
+    unsafe { enqueue(memory, skb, front, lengths, now, facts) }
+}
+
+/// # Safety
+/// As of [`sojourn_enqueue_read`].
+#[inline(always)]
+unsafe fn enqueue(
+    memory: *mut Memory,
+    skb: Handle,
     front: *const u8,
     lengths: u64,
     now: u64,
@@ -358,22 +390,22 @@ pub unsafe extern "C" fn sojourn_enqueue(
     // SAFETY: the caller's.
     unsafe {
         if (*memory).arena.has_room() {
-            offer(memory, skb, front, lengths, now, facts);
+            enqueue_with_room(memory, skb, front, lengths, now, facts);
         } else {
-            offer_without_room(memory, skb, front, lengths, now, facts);
+            enqueue_without_room(memory, skb, front, lengths, now, facts);
         }
     }
 }
 
-/// The same when what the packet could need is not free.
+/// When what the packet could need is not free.
 ///
 /// # Safety
-/// As of [`sojourn_enqueue`].
+/// As of [`sojourn_enqueue_read`].
 #[cold]
 #[inline(never)]
-unsafe fn offer_without_room(
+unsafe fn enqueue_without_room(
     memory: *mut Memory,
-    skb: usize,
+    skb: Handle,
     front: *const u8,
     lengths: u64,
     now: u64,
@@ -383,23 +415,24 @@ unsafe fn offer_without_room(
     unsafe {
         let needs = instance(memory).as_mut().and_then(Instance::makes_do);
         if needs.is_some_and(|bytes| (*memory).arena.has_block(bytes)) {
-            return offer(memory, skb, front, lengths, now, facts);
+            return enqueue_with_room(memory, skb, front, lengths, now, facts);
         }
         if let Some(instance) = instance(memory) {
             instance.lost(lengths as u32);
         }
-        sojourn_kernel_dropped((*memory).call, skb, DropReason::NoBuffer as u32);
+        let reason = DropReason::NoBuffer as u32;
+        sojourn_kernel_dropped((*memory).call, skb.number(), reason);
     }
 }
 
-/// Offers a packet for which there is memory.
+/// When there is memory.
 ///
 /// # Safety
-/// As of [`sojourn_enqueue`].
-#[inline]
-unsafe fn offer(
+/// As of [`sojourn_enqueue_read`].
+#[inline(always)]
+unsafe fn enqueue_with_room(
     memory: *mut Memory,
-    skb: usize,
+    handle: Handle,
     front: *const u8,
     lengths: u64,
     now: u64,
@@ -407,9 +440,6 @@ unsafe fn offer(
 ) {
     // SAFETY: the caller's.
     let (call, instance) = unsafe { ((*memory).call, instance(memory)) };
-    let (Some(instance), Some(handle)) = (instance, Handle::new(skb)) else {
-        return;
-    };
     let offer = Offer {
         handle,
         len: lengths as u32,
@@ -418,10 +448,12 @@ unsafe fn offer(
         // SAFETY: the caller's.
         front: unsafe { slice::from_raw_parts(front, (lengths >> 32) as usize) },
     };
-    instance.enqueue(&offer, Time::from_nanos(now), |handle, reason| {
-        // SAFETY: `call` is the C side's own.
-        unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
-    });
+    if let Some(instance) = instance {
+        instance.enqueue(&offer, Time::from_nanos(now), move |handle, reason| {
+            // SAFETY: `call` is the C side's own.
+            unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
+        });
+    }
 }
 
 /// Takes a packet: its address, or zero and in `next` the time before which none may leave (zero if
@@ -434,7 +466,7 @@ pub unsafe extern "C" fn sojourn_dequeue(memory: *mut Memory, now: u64, next: &m
     // SAFETY: the caller's.
     let (call, instance) = unsafe { ((*memory).call, instance(memory)) };
     let taken = instance.as_mut().map(|instance| {
-        instance.dequeue(Time::from_nanos(now), |handle, reason| {
+        instance.dequeue(Time::from_nanos(now), move |handle, reason| {
             // SAFETY: `call` is the C side's own.
             unsafe { sojourn_kernel_dropped(call, handle.number(), reason as u32) }
         })
@@ -467,6 +499,17 @@ pub unsafe extern "C" fn sojourn_change(
         Ok(()) => DONE,
         Err(_) => NO_DISCIPLINE,
     }
+}
+
+/// Whether packets had better be offered by [`sojourn_enqueue_read`].
+///
+/// # Safety
+/// As of [`sojourn_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_reads(memory: *mut Memory) -> bool {
+    // SAFETY: the caller's.
+    let instance = unsafe { instance(memory) };
+    instance.as_ref().is_some_and(Instance::reads)
 }
 
 /// Bytes of the qdisc's memory that are in use.
