@@ -23,7 +23,7 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
     study!(
         "adth": "study.toml", "one.toml", "own.toml", "two.toml", "three.toml", "four.toml",
         "five.toml", "share.toml", "voice.toml", "sizes.toml", "random.toml", "stringent.toml",
-        "six.toml", "tcp.toml",
+        "six.toml", "six-runs.toml", "three-runs.toml", "tcp.toml",
         "published-two.csv", "published-e1.csv", "published-e2.csv", "published-e3.csv",
         "published-voice.csv", "published-e6.csv",
         "wire.toml", "wire-live.toml",
@@ -41,9 +41,10 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
     ),
     study!(
         "codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "vcfp-today.toml",
-        "vpfc-today.toml", "hchp-today.toml", "hchp-1420.toml", "hchp-fit.toml",
+        "vpfc-today.toml", "hchp-today.toml", "hchp-1420.toml", "hchp-fit.toml", "hchp-5s.toml",
         "published.csv", "ns2-hchp.csv", "ns2-vcfp.csv", "ns2-vpfc.csv", "table4.csv",
-        "ns2-jain.csv", "ns2-p25.csv", "table5.csv", "table6.csv", "table7.csv", "text-hchp.csv",
+        "ns2-jain.csv", "ns2-drops.csv", "ns2-p25.csv", "table5.csv", "table6.csv", "table7.csv",
+        "text-hchp.csv",
         "text-vpfc.csv",
     ),
     study!(

@@ -88,7 +88,7 @@ fn what_is_built_in_reads() {
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let expected: Vec<String> = (1..=12).map(|n| format!("R{n}")).collect();
     assert_eq!(ids[..12], expected);
-    assert_eq!(study.settings.len(), 8);
+    assert_eq!(study.settings.len(), 9);
     // Twelve cells at least in each setting, with five seeds.
     for setting in &study.settings {
         assert!(setting.scenario().cells.len() >= 60, "{}", setting.name);
