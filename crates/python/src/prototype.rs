@@ -114,8 +114,9 @@ impl Prototypes {
     pub(crate) fn of_values(py: Python<'_>, (queues, control_values): Values) -> PyResult<Self> {
         let (mut names, mut values) = (StandIns::default(), Vec::new());
         for (stand_in, name, maker) in queues {
-            let spec = stand_in.parse::<Spec>();
-            let spec = spec.map_err(|error| error::run(py, &error.to_string()))?;
+            let spec = stand_in
+                .parse::<Spec>()
+                .map_err(|error| error::run(py, &error.to_string()))?;
             names.add(&stand_in, &name);
             values.push((spec, maker));
         }

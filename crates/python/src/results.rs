@@ -110,8 +110,8 @@ impl Results {
     fn series(&self, py: Python<'_>, metric: Option<String>) -> PyResult<Table> {
         if let Some(name) = &metric {
             let kinds = [Kind::Link, Kind::Flow].into_iter();
-            let known: BTreeSet<&str> = kinds.flat_map(all_series).map(|one| one.key).collect();
-            let known: Vec<&str> = known.into_iter().collect();
+            let keys: BTreeSet<&str> = kinds.flat_map(all_series).map(|one| one.key).collect();
+            let known: Vec<&str> = keys.into_iter().collect();
             if !known.contains(&name.as_str()) {
                 return Err(error::lookup("series", name, &known));
             }
@@ -141,9 +141,8 @@ impl Results {
     /// What the figures say, a sentence each.
     fn reading(&self, py: Python<'_>) -> Vec<String> {
         let parts = py.detach(|| reading(&self.list));
-        let lines = parts.iter().map(ToString::to_string);
-        let lines: Vec<String> = lines.collect();
-        let lines = lines.iter().flat_map(|text| text.lines());
+        let texts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+        let lines = texts.iter().flat_map(|text| text.lines());
         lines.map(str::to_owned).collect()
     }
 

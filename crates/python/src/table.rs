@@ -42,9 +42,11 @@ impl Table {
         {
             let is_ordered = matches!(&values, Values::Text(words) if words.is_ordered());
             let array = array(values, coded);
-            let told = [("unit", unit), ("meaning", meaning)];
-            let told = told.into_iter().filter(|(_, text)| !text.is_empty());
-            let told: BTreeMap<_, _> = told.map(|(key, text)| (key.to_owned(), text)).collect();
+            let told: BTreeMap<_, _> = [("unit", unit), ("meaning", meaning)]
+                .into_iter()
+                .filter(|(_, text)| !text.is_empty())
+                .map(|(key, text)| (key.to_owned(), text))
+                .collect();
             let field = Field::new(name, array.data_type().clone(), true).with_metadata(told);
             fields.push(field.with_dict_is_ordered(is_ordered));
             arrays.push(array);
@@ -74,9 +76,8 @@ fn raised(error: ArrowError) -> PyErr {
 fn array(values: Values, coded: bool) -> ArrayRef {
     match values {
         Values::Number(numbers) => {
-            let there = BooleanBuffer::collect_bool(numbers.len(), |row| !numbers[row].is_nan());
-            let there = NullBuffer::new(there);
-            let there = Some(there).filter(|there| there.null_count() > 0);
+            let bits = BooleanBuffer::collect_bool(numbers.len(), |row| !numbers[row].is_nan());
+            let there = Some(NullBuffer::new(bits)).filter(|there| there.null_count() > 0);
             Arc::new(Float64Array::new(ScalarBuffer::from(numbers), there))
         }
         Values::Whole(numbers) => Arc::new(Int64Array::from(numbers)),
