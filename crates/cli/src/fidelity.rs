@@ -127,8 +127,8 @@ impl FidelityArgs {
             if !self.world.iter().any(|square| place(square).has_kernels) {
                 let rows = WORLDS.iter().filter(|row| row.has_kernels);
                 let squares = rows.flat_map(|row| row.squares);
-                let fit: Vec<&str> = squares.map(|square| square.world.as_str()).collect();
-                let fit = fit.join(" or ");
+                let names: Vec<&str> = squares.map(|square| square.world.as_str()).collect();
+                let fit = names.join(" or ");
                 return Err(WrongInput(format!("{word} needs --world {fit}")));
             }
         }

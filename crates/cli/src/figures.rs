@@ -40,8 +40,9 @@ impl<T: Part> Column<T> {
             unit => unit.on_axis_name(),
         };
         let statistic = self.statistic.map_or("", Statistic::name);
-        let parts = [if is_further { "" } else { figure.title }, statistic, unit];
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        let parts = [if is_further { "" } else { figure.title }, statistic, unit]
+            .into_iter()
+            .filter(|part| !part.is_empty());
         format!(">{}", parts.collect::<Vec<_>>().join(" "))
     }
 
@@ -182,8 +183,9 @@ fn pairs(links: &[(String, LinkResult)]) -> Option<Table> {
         "sojourn_ms",
     ]);
     let probability = columns::<LinkResult, 1>([("base_probability", Some(Statistic::Mean), 2)]);
-    let titles = ["link", "queue"].map(str::to_owned).into_iter();
-    let titles: Vec<_> = titles
+    let titles: Vec<_> = ["link", "queue"]
+        .map(str::to_owned)
+        .into_iter()
         .chain(headings(&whole))
         .chain(headings(&probability))
         .collect();

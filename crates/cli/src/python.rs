@@ -70,8 +70,9 @@ pub(crate) fn figures(args: &FiguresArgs) -> anyhow::Result<u8> {
         ("--svg", args.svg),
         ("--pdf", args.pdf),
         ("--pgf", args.pgf),
-    ];
-    let formats = formats.iter().filter(|(_, wanted)| *wanted);
+    ]
+    .into_iter()
+    .filter(|(_, wanted)| *wanted);
     let mut words = vec![OsString::from("figures")];
     words.extend(given.flatten());
     words.extend(formats.map(|(name, _)| name.into()));
@@ -136,8 +137,9 @@ fn named_in_a_line(line: &str) -> Option<&str> {
 /// The class that a value of `--set` or `--sweep` names.
 fn named<'a>((_, value): (&str, &'a str)) -> Option<&'a str> {
     let values = value.trim().trim_matches(['[', ']']).split(',');
-    let mut values = values.map(|one| one.trim().trim_matches(['"', '\'']));
-    values.find(|one| is_named(one))
+    values
+        .map(|one| one.trim().trim_matches(['"', '\'']))
+        .find(|one| is_named(one))
 }
 
 /// Has the package do what the words say. `why` it is asked, and what pip would install.

@@ -221,10 +221,10 @@ fn matches(here: &[(u64, Time)], there: &[(u64, Time)]) -> Vec<(Time, Time)> {
 /// By how much the clock there is ahead, and the way, in nanoseconds.
 fn median_lead(matches: &[(Time, Time)]) -> Option<i128> {
     let nanos = |time: Time| i128::from(time.as_nanos());
-    let leads = matches
+    let mut leads: Vec<i128> = matches
         .iter()
-        .map(|(here, there)| nanos(*there) - nanos(*here));
-    let mut leads: Vec<i128> = leads.collect();
+        .map(|(here, there)| nanos(*there) - nanos(*here))
+        .collect();
     leads.sort_unstable();
     leads.get(leads.len() / 2).copied()
 }

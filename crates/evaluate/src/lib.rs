@@ -123,8 +123,8 @@ impl Evaluation {
             sojourn_report::write(&out.join(case.name), &scenario.info, own, &notes)?;
         }
         let (json, markdown) = (card.json(), card.markdown());
-        let files = [("card.json", &*json), ("card.md", &*markdown)];
-        let files = files.map(|(name, text)| (PathBuf::from(name), text));
+        let files = [("card.json", &*json), ("card.md", &*markdown)]
+            .map(|(name, text)| (PathBuf::from(name), text));
         sojourn_report::write_files(out, &files)
     }
 
@@ -145,11 +145,11 @@ impl Evaluation {
 
 /// The cases with these names, or all.
 fn chosen(kind: Candidate, names: &[String]) -> Result<Vec<&'static Case>, Unfit> {
-    let all = match kind {
+    let groups = match kind {
         Candidate::Queue => QUEUE,
         Candidate::Control => CONTROL,
     };
-    let all: Vec<&Case> = all.iter().copied().flatten().collect();
+    let all: Vec<&Case> = groups.iter().copied().flatten().collect();
     if names.is_empty() {
         return Ok(all);
     }

@@ -183,8 +183,8 @@ pub(crate) const TENFOLD: Measure = measure("ten times the rate is used after", 
 /// RFC 7928 section 2.4: of the flows, how many reduce in one round trip of 100 ms, averaged over
 /// those in which one does. A reduction is a change of the slow-start threshold.
 pub(crate) const TOGETHER: Measure = measure("flows that reduce together", "%", |run| {
-    let thresholds = flows(run, "sender").flat_map(|flow| &flow.series);
-    let thresholds: Vec<_> = thresholds.filter(|it| it.metric == "ssthresh").collect();
+    let series = flows(run, "sender").flat_map(|flow| &flow.series);
+    let thresholds: Vec<_> = series.filter(|it| it.metric == "ssthresh").collect();
     let points = thresholds.iter().map(|series| series.points.len()).min();
     let share = |at: usize| {
         let changed = thresholds.iter().filter(|series| {

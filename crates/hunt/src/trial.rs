@@ -72,8 +72,7 @@ impl Hunt<'_> {
             .iter()
             .flat_map(|(_, cells)| cells.iter().flatten())
             .collect();
-        let outcomes = self.run(&cells);
-        let mut outcomes = outcomes.into_iter();
+        let mut outcomes = self.run(&cells).into_iter();
         let trials = read.into_iter().map(|(point, cells)| match cells {
             Ok(cells) => {
                 let own = outcomes.by_ref().take(cells.len()).collect();

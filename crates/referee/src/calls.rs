@@ -200,8 +200,8 @@ impl Files {
     }
 
     fn accept(&self, reader: &Reader<'_>, file: Arc<OwnedFd>) -> Begun {
-        let fd = reader.call.returns.filter(|&fd| fd >= 0);
-        let fd = fd.unwrap_or(i64::MAX);
+        let given = reader.call.returns.filter(|&fd| fd >= 0);
+        let fd = given.unwrap_or(i64::MAX);
         let table = self.clone();
         Begun::Work(Box::new(move || {
             let new = net::accept_with(&file, SocketFlags::CLOEXEC)?;
@@ -409,8 +409,8 @@ impl Reader<'_> {
     }
 
     fn send_file(&self, file: Arc<OwnedFd>, files: &Files) -> Result<Begun, Stop> {
-        let from = files.lock().files.get(&self.number(1)?).cloned();
-        let from = from.ok_or_else(|| self.lacks())?;
+        let known = files.lock().files.get(&self.number(1)?).cloned();
+        let from = known.ok_or_else(|| self.lacks())?;
         let count = usize::try_from(self.number(3)?).map_err(|_| self.lacks())?;
         Ok(Begun::Work(Box::new(move || {
             let mut offset = 0;
@@ -420,8 +420,8 @@ impl Reader<'_> {
     }
 
     fn splice(&self, file: Arc<OwnedFd>, files: &Files) -> Result<Begun, Stop> {
-        let into = files.lock().files.get(&self.number(2)?).cloned();
-        let into = into.ok_or_else(|| self.lacks())?;
+        let known = files.lock().files.get(&self.number(2)?).cloned();
+        let into = known.ok_or_else(|| self.lacks())?;
         let len = usize::try_from(self.number(4)?).map_err(|_| self.lacks())?;
         let flags = SpliceFlags::from_bits_retain(self.flags(5)?);
         Ok(Begun::Work(Box::new(move || {

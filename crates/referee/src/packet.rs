@@ -250,8 +250,9 @@ fn take(mut rest: &[u8]) -> Option<Vec<TcpOption>> {
                 TcpOption::Sack(blocks.collect::<Option<_>>()?)
             }
             ACCECN_ECT0_FIRST | ACCECN_ECT1_FIRST => {
-                let fields = value.chunks_exact(3);
-                let fields = fields.map(|part| u32::from_be_bytes([0, part[0], part[1], part[2]]));
+                let fields = value
+                    .chunks_exact(3)
+                    .map(|part| u32::from_be_bytes([0, part[0], part[1], part[2]]));
                 TcpOption::AccEcn(kind == ACCECN_ECT1_FIRST, fields.collect())
             }
             FAST_OPEN => TcpOption::Other("FO".to_owned(), to_hex(value)),

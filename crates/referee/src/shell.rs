@@ -109,8 +109,8 @@ impl Shell<'_> {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next().unwrap_or_default().trim();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let said = errors.lines().next().unwrap_or_default().trim();
         Err(Stop::Ours {
             expected: format!("`{line}` to succeed"),
             got: format!("{} {said}", output.status).trim().to_owned(),

@@ -35,11 +35,10 @@ pub(super) struct Advice<'a> {
 impl<'a> Advice<'a> {
     /// Of the results of the line's scenario; none where a choice has no figures.
     pub(super) fn of(line: &'a Line, choices: &[Choice], results: &[RunResult]) -> Option<Self> {
-        let all: Option<Vec<Tried>> = choices
+        let all = choices
             .iter()
             .map(|choice| tried(choice, results))
-            .collect();
-        let all = all?;
+            .collect::<Option<Vec<Tried>>>()?;
         let best = best(line, &all)?;
         Some(Self { line, all, best })
     }

@@ -13,8 +13,8 @@ pub(super) fn lines(line: &Line, choice: &Choice, wan: &str) -> String {
         return "There is nothing to be set up.\n".to_owned();
     };
     let [up, down] = [UP, DOWN].map(|way| line.kbit(way, choice.share));
-    let ifb = format!("ifb-{wan}");
-    let ifb = ifb.get(..15).unwrap_or(&ifb);
+    let whole = format!("ifb-{wan}");
+    let ifb = whole.get(..15).unwrap_or(&whole);
     let mut text = format!("On a Linux router ({wan} leads to the modem):\n");
     for command in root(queue, wan, up, "") {
         let _ = writeln!(text, "  {command}");

@@ -43,8 +43,8 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
     }
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
     let chosen = study.select(&asked).map_err(WrongInput::from)?;
-    let runs = merged.runs.into_iter();
-    let mut runs: BTreeMap<Key, Finished> = runs.map(|run| (key(&run.figures), run)).collect();
+    let all = merged.runs.into_iter();
+    let mut runs: BTreeMap<Key, Finished> = all.map(|run| (key(&run.figures), run)).collect();
     let mut found = ByWorld::default();
     for world in worlds::names() {
         if runs.values().any(|run| run.figures.world == world) {
