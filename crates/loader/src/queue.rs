@@ -1,7 +1,7 @@
 //! The program's side of the border: a plug-in's object as an AQM.
 
 use libloading::Library;
-use sojourn_plugin::abi::{self, AqmTable, Ask, Notice, Place, Text};
+use sojourn_plugin::abi::{self, AqmTable, Ask, InstanceSetting, Notice, Text};
 use sojourn_qdisc::{Aqm, Facts, QueueView, Setting, Verdict};
 use sojourn_units::{Span, Time};
 use std::ffi::c_void;
@@ -78,7 +78,7 @@ impl<const ALL: bool> Loaded<ALL> {
         fault: &Fault,
         library: &Arc<Library>,
     ) -> Option<Self> {
-        let place = Place {
+        let place = InstanceSetting {
             seed: setting.seed,
             name: Text::of(setting.name),
             mtu: setting.mtu,

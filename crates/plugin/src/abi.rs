@@ -34,7 +34,7 @@ pub struct AqmTables {
 /// Where an instance stands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct InstanceSetting {
     /// Seed of the run.
     pub seed: u64,
     /// Name of the instance, on which its dice depend.
@@ -92,7 +92,7 @@ pub struct AqmTable {
     pub sees_all_arrivals: u32,
     /// Makes an object from options (`n=5 low=5ms`); null when they are wrong, after it has told
     /// why.
-    pub make: unsafe extern "C" fn(Text, *const Place, *mut c_void, Tell) -> *mut c_void,
+    pub make: unsafe extern "C" fn(Text, *const InstanceSetting, *mut c_void, Tell) -> *mut c_void,
     /// Frees an object.
     pub free: unsafe extern "C" fn(*mut c_void),
     /// A packet arrives at a time. The answer is [`PASS`], [`MARK`], [`DROP`] or [`PANICKED`].

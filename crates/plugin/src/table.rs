@@ -1,6 +1,6 @@
 //! The plug-in's side of the border: an AQM as functions that a program calls.
 
-use crate::abi::{self, AqmTable, AqmTables, Place, Queue, Tell, Text};
+use crate::abi::{self, AqmTable, AqmTables, InstanceSetting, Queue, Tell, Text};
 use crate::{Aqm, Facts, Options, QueueView, Setting, Verdict};
 use sojourn_qdisc::EcnField;
 use sojourn_units::{Ecn, Span, Time};
@@ -77,7 +77,7 @@ fn panicked(payload: &(dyn Any + Send)) -> String {
 
 unsafe extern "C" fn make<A: Make>(
     options: Text,
-    place: *const Place,
+    place: *const InstanceSetting,
     context: *mut c_void,
     tell: Tell,
 ) -> *mut c_void {
