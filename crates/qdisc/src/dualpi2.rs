@@ -108,6 +108,12 @@ fn scaled(weight: u32) -> i128 {
     i128::from(((u64::from(weight) * u64::from(u32::MAX)) >> 2) / 1_000_000_000)
 }
 
+/// A weight as Linux tells it: out of its units again, cut once more.
+fn told(weight: u32) -> u32 {
+    let back = ((scaled(weight) * 1_000_000_000) << 2) / i128::from(u32::MAX);
+    u32::try_from(back).unwrap_or(u32::MAX)
+}
+
 impl<P> DualPi2<P> {
     /// An empty one. `mtu` is the link's largest packet as [`Packet::len`] counts it.
     pub fn new(params: DualPi2Params, mtu: u32, dice: Stream) -> Self {
@@ -449,9 +455,15 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             let status = steering.steered.status();
             (status.target, status.statistics(Some(now)))
         });
-        let spec = self.spec();
+        // As Linux tells them.
+        let spec = Spec::DualPi2(DualPi2Params {
+            alpha: told(self.params.alpha),
+            beta: told(self.params.beta),
+            memlimit: Some(self.memory_limit()),
+            ..self.params
+        });
         let own = self.fields(now);
-        Report::policed(spec.as_ref(), &self.counters, self.backlog, own, steering)
+        Report::policed(Some(&spec), &self.counters, self.backlog, own, steering)
     }
 
     fn spec(&self) -> Option<Spec> {

@@ -4,6 +4,7 @@
 //! options from it, the printers know units from it, `sojourn qdisc explain` and the
 //! documentation are made from it.
 
+mod dual;
 mod entrance;
 mod error;
 mod explain;

@@ -231,18 +231,24 @@ fn it_is_shown_as_tc_shows_it() {
     let mut queue = dual(|_| {});
     queue.enqueue(Full(1, Ecn::Ect1), ms(1), &mut Discard);
     let told = queue.report(ms(2));
-    let text = told.tc_text(place);
     assert_eq!(
-        text.lines().next(),
-        Some(
-            "qdisc dualpi2 1: root refcnt 2 limit 10000p target 15ms tupdate 16ms \
-             alpha 0.160156 beta 3.199219 step_thresh 1ms min_qlen_step 0p coupling_factor 2 \
-             drop_on_overload drop_dequeue classic_protection 10% l4s_ect split_gso "
-        )
+        told.tc_text(place),
+        "qdisc dualpi2 1: root refcnt 2 limit 10000p memlimit 30280000B target 15ms tupdate 16ms \
+         alpha 0.156250 beta 3.195312 step_thresh 1ms min_qlen_step 0p coupling_factor 2 \
+         drop_on_overload drop_dequeue classic_protection 10% l4s_ect split_gso \n \
+         Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n \
+         backlog 1514b 1p requeues 0\n\
+         prob 0.000000 delay_c 0us delay_l 1000us\n\
+         pkts_in_c 0 pkts_in_l 1 maxq 0\n\
+         ecn_mark 0 step_mark 0\n\
+         credit -121120 (L-queue)\n\
+         memory_used 2304 (max 2304) of memory limit 30280000\n\n"
     );
-    assert!(text.contains("pkts_in_c 0 pkts_in_l 1 maxq 0"), "{text}");
     let json = told.tc_json(place);
     for part in [
+        r#""memory-limit":30280000"#,
+        r#""alpha":0.15625,"beta":3.1953125"#,
+        r#""split-gso":null}"#,
         r#""step-thresh-us":1000"#,
         r#""drop-overload":"drop""#,
         r#""c-protection":10"#,
@@ -256,33 +262,36 @@ fn it_is_shown_as_tc_shows_it() {
     assert!(packets.tc_json(place).contains(r#""step-thresh-pkts":5"#));
 }
 
-/// Round trips of 20 and 200 ms give what the kernel's tc-testing expects of iproute2 (2130); one
-/// alone gives the other, six times as long. What is given beside them stays.
-#[test]
-fn round_trips_set_target_pace_and_weights() {
-    let of = |words: &str| match words.parse() {
+fn of(words: &str) -> DualPi2Params {
+    match words.parse() {
         Ok(Spec::DualPi2(params)) => params,
         other => panic!("{words}: {other:?}"),
-    };
+    }
+}
+
+/// Round trips set four values as in iproute2; one alone gives the other, six times as long.
+#[test]
+fn round_trips_set_target_pace_and_weights() {
     let both = of("dualpi2 typical_rtt 20ms max_rtt 200ms");
     assert_eq!(
         (both.target, both.tupdate),
         (Span::from_millis(20), Span::from_millis(20))
     );
     // 0.1 · 0.02 / 0.2² Hz and 0.3 / 0.2 Hz, in 1/256 Hz, cut.
-    assert_eq!((both.alpha, both.beta), (12, 383));
+    assert_eq!((both.alpha, both.beta), (12, 384));
     assert_eq!(of("dualpi2 typical_rtt 10ms"), of("dualpi2 max_rtt 60ms"));
-    let fixed = of("dualpi2 max_rtt 90ms target 5ms beta 2");
-    assert_eq!(
-        (fixed.target, fixed.tupdate),
-        (Span::from_millis(5), Span::from_millis(15))
-    );
-    assert_eq!(fixed.beta, 512);
     for (words, why) in [
         (
             "dualpi2 typical_rtt 50ms max_rtt 40ms",
             "`typical_rtt` of dualpi2 is above `max_rtt`",
         ),
+        (
+            "dualpi2 max_rtt 90ms target 5ms",
+            "`target` of dualpi2 stands beside `max_rtt`",
+        ),
+        ("dualpi2 max_rtt 5s", "`max_rtt` of dualpi2 is too long"),
+        ("dualpi2 alpha 0.003", "`alpha` of dualpi2 is too small"),
+        ("dualpi2 beta 0.0039", "`beta` of dualpi2 is too small"),
         (
             "dualpi2 law rfc9332 drop_enqueue",
             "`law rfc9332` of dualpi2 judges packets that leave",
@@ -290,6 +299,77 @@ fn round_trips_set_target_pace_and_weights() {
     ] {
         let error = words.parse::<Spec>().unwrap_err().to_string();
         assert!(error.starts_with(why), "{error}");
+    }
+    assert_eq!(of("dualpi2 alpha 0.0039063").alpha, 1);
+}
+
+/// The commands of the kernel's tc-testing for this queue (Linux 7.3, `qdiscs/dualpi2.json`), by
+/// their numbers, and what the queue's line then has.
+const TC_TESTING: [(&str, &str, &str); 12] = [
+    (
+        "a4c7",
+        "",
+        "step_thresh 1ms min_qlen_step 0p coupling_factor 2 drop_on_overload drop_dequeue \
+         classic_protection 10% l4s_ect split_gso",
+    ),
+    ("1ea4", "memlimit 20000000", "memlimit 20000000B"),
+    (
+        "2130",
+        "typical_rtt 20ms max_rtt 200ms",
+        "target 20ms tupdate 20ms alpha 0.042969 beta 1.496094",
+    ),
+    (
+        "90c1",
+        "max_rtt 300ms",
+        "target 50ms tupdate 50ms alpha 0.050781 beta 0.996094",
+    ),
+    ("7b3c", "any_ect", "any_ect"),
+    ("49a3", "overflow", "overflow"),
+    ("d0a1", "drop_enqueue", "drop_enqueue"),
+    ("f051", "no_split_gso", "no_split_gso"),
+    ("456b", "step_thresh 3p", "step_thresh 3p"),
+    ("610c", "min_qlen_step 1", "min_qlen_step 1p"),
+    ("b4fa", "coupling_factor 1", "coupling_factor 1"),
+    ("37f1", "classic_protection 0", "classic_protection 0%"),
+];
+
+#[test]
+fn the_kernels_own_tests_of_its_words_pass() {
+    let place = crate::Place {
+        dev: None,
+        handle: 1,
+    };
+    for (number, words, line) in TC_TESTING {
+        let params = of(&alloc::format!("dualpi2 {words}"));
+        let queue: DualPi2<Full> = DualPi2::new(params, 1514, Stream::named(1, "dualpi2"));
+        let text = queue.report(ms(0)).tc_text(place);
+        let first = text.lines().next().unwrap_or_default();
+        assert!(
+            first.starts_with("qdisc dualpi2 1: root refcnt 2 limit 10000p "),
+            "{number}: {first}"
+        );
+        assert!(
+            first.contains(&alloc::format!(" {line} ")),
+            "{number}: {first}"
+        );
+    }
+    // What iproute2 or the kernel refuse.
+    for words in [
+        "alpha 0",
+        "beta 0",
+        "beta 8388608",
+        "coupling_factor 0",
+        "coupling_factor 256",
+        "classic_protection 101",
+        "limit 0",
+        "memlimit 0",
+        "tupdate 0",
+        "step_thresh x",
+        "min_qlen_step -1",
+        "l4s",
+    ] {
+        let refused = alloc::format!("dualpi2 {words}").parse::<Spec>();
+        assert!(refused.is_err(), "{words}: {refused:?}");
     }
 }
 

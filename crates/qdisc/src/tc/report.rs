@@ -3,6 +3,7 @@
 //! Source: iproute2 6.1 `tc/tc_qdisc.c`, `tc/q_*.c`, `lib/json_print_math.c`; compared with the
 //! program itself (see `tests/golden.rs`).
 
+use super::dual;
 use super::kinds::{kind, of};
 use super::opt::{Json, Opt, Style, Unit, When};
 use super::print::{plain, rate, significant, size, time};
@@ -205,6 +206,10 @@ impl Report {
             tins::text_stats(out, &self.stats);
             return;
         }
+        if self.kind == "dualpi2" {
+            dual::text_stats(out, &self.stats);
+            return;
+        }
         let own = kind(&self.kind).map_or(&[][..], |kind| kind.stats);
         let mut is_inside = false;
         for stat in own {
@@ -218,8 +223,7 @@ impl Report {
             };
             out.push_str(gap);
             is_inside = true;
-            // DualPI2's names have dashes in JSON and underscores in text.
-            *out += &stat.name.replace('-', "_");
+            *out += stat.name;
             let _ = match (&field.value, stat.style) {
                 (_, Style::Flag) => Ok(()),
                 (Value::Int(number), Style::Time) => write!(out, " {}", time(*number)),
@@ -272,6 +276,7 @@ fn text_option(field: &Field, opt: Option<&'static Opt>) -> Option<String> {
         }
         (Value::Text(word), Some(Unit::Mask)) if word == "0" => return None,
         (Value::Int(number), Some(Unit::Packets)) => format!("{number}p"),
+        (Value::Int(number), Some(Unit::Bytes)) if name == "memory-limit" => format!("{number}B"),
         (Value::Int(number), Some(Unit::Bytes | Unit::BytesOrPackets)) if name != "overhead" => {
             size(number.unsigned_abs())
         }
@@ -294,8 +299,13 @@ fn text_option(field: &Field, opt: Option<&'static Opt>) -> Option<String> {
     Some(format!("{name} {value}"))
 }
 
+/// Name of DualPI2's `split_gso` in tc's JSON.
+const SPLIT_GSO: &str = "split-gso";
+
 fn json_fields(out: &mut String, fields: &[Field]) {
-    for (index, field) in fields.iter().enumerate() {
+    // tc has DualPI2's switch without a value, or not at all.
+    let is_told = |field: &&Field| field.name != SPLIT_GSO || field.value != Value::Bool(false);
+    for (index, field) in fields.iter().filter(is_told).enumerate() {
         if index > 0 {
             out.push(',');
         }
@@ -305,6 +315,7 @@ fn json_fields(out: &mut String, fields: &[Field]) {
             Value::Int(number) => *out += &number.to_string(),
             Value::Float(number) if number.is_finite() => *out += &number.to_string(),
             Value::Float(_) => out.push_str("null"),
+            Value::Bool(_) if field.name == SPLIT_GSO => out.push_str("null"),
             Value::Bool(on) => *out += &on.to_string(),
             Value::Text(text) => json_text(out, text),
             Value::Groups(groups) => {

@@ -8,6 +8,7 @@ use crate::tc::opt::{
     Access, Amount, COUNT, Json, Opt, SIZE, Stat, Style, TIME, Unit, When, choice, field, first,
     from, json, kept, opt, options, ours, stat, styled, when,
 };
+use alloc::format;
 use alloc::string::ToString;
 use sojourn_units::Span;
 
@@ -21,7 +22,7 @@ const fn weight(name: &'static str, access: Access, meaning: &'static str) -> Op
 
 fn steps(amount: Amount) -> u32 {
     match amount {
-        Amount::Fraction(hz) => ((hz * 256.0) as u32).max(1),
+        Amount::Fraction(hz) => (hz * 256.0) as u32,
         other => other.number() as u32,
     }
 }
@@ -92,7 +93,7 @@ const MASK: Opt = choice(
 /// As iproute2: the round trips say what is steered to, how often and how hard.
 const TYPICAL: Opt = rtt(
     "typical_rtt",
-    "typical round-trip time: sets `target`, `tupdate`, `alpha` and `beta` that are not given",
+    "typical round-trip time: sets `target`, `tupdate`, `alpha` and `beta`, in their place",
 );
 const LONGEST: Opt = rtt(
     "max_rtt",
@@ -118,12 +119,27 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
             "leave `drop_enqueue` out".to_string(),
         ));
     }
-    let (typical, longest) = (given.number("typical_rtt"), given.number("max_rtt"));
-    let (typical, longest) = match (typical, longest) {
+    by_round_trips(given, dual)?;
+    for (name, weight) in [("alpha", dual.alpha), ("beta", dual.beta)] {
+        if weight == 0 {
+            return Err(given.wrong(
+                name,
+                format!("`{name}` of dualpi2 is too small: it is kept in 1/256 Hz, cut to 0"),
+                "give 0.00390625 or more".to_string(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What iproute2 makes of round trips, in its microseconds.
+fn by_round_trips(given: &Given<'_>, dual: &mut DualPi2Params) -> Result<(), SpecError> {
+    let micros = |name| given.number(name).map(|nanos: u64| nanos / 1000);
+    let (name, typical, longest) = match (micros("typical_rtt"), micros("max_rtt")) {
         (None, None) => return Ok(()),
-        (Some(typical), Some(longest)) => (typical, longest),
-        (Some(typical), None) => (typical, typical.saturating_mul(6)),
-        (None, Some(longest)) => (longest / 6, longest),
+        (Some(typical), Some(longest)) => ("max_rtt", typical, longest),
+        (Some(typical), None) => ("typical_rtt", typical, typical.saturating_mul(6)),
+        (None, Some(longest)) => ("max_rtt", (longest / 6).max(1), longest),
     };
     if typical > longest {
         return Err(given.wrong(
@@ -132,22 +148,31 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
             "give the longer one as `max_rtt`".to_string(),
         ));
     }
-    // In microseconds, as the kernel takes times.
-    let micros = |nanos: u64| Span::from_micros(nanos / 1000);
-    let tupdate = typical.min(longest / 3);
-    if !given.has("target") {
-        dual.target = micros(typical);
+    if let Some(set) = ["target", "tupdate", "alpha", "beta"]
+        .into_iter()
+        .find(|set| given.has(set))
+    {
+        return Err(given.wrong(
+            set,
+            format!("`{set}` of dualpi2 stands beside `{name}`, which sets it too"),
+            format!("leave `{set}` out, which tc would ignore here, or `{name}`"),
+        ));
     }
-    if !given.has("tupdate") {
-        dual.tupdate = micros(tupdate);
-    }
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let weight = |hz: f64| ((hz * 256.0) as u32).clamp(1, (MOST_HZ * 256) as u32);
-    if !given.has("alpha") {
-        dual.alpha = weight(0.1 * seconds(tupdate) / (seconds(longest) * seconds(longest)));
-    }
-    if !given.has("beta") {
-        dual.beta = weight(0.3 / seconds(longest));
+    let tupdate = typical.min(longest / 3).max(1);
+    dual.target = Span::from_micros(typical);
+    dual.tupdate = Span::from_micros(tupdate);
+    // tc's tenths are of single precision.
+    let (tenth, three) = (f64::from(0.1_f32), f64::from(0.3_f32));
+    let (tupdate, longest) = (tupdate as f64, longest as f64);
+    let weight = |hz: f64| (hz * 256.0) as u32;
+    dual.alpha = weight(tupdate / longest / longest * 1e6 * tenth);
+    dual.beta = weight(three / longest * 1e6);
+    if dual.alpha == 0 || dual.beta == 0 {
+        return Err(given.wrong(
+            name,
+            format!("`{name}` of dualpi2 is too long: alpha or beta would be cut to 0"),
+            "a round trip of 4.26 s at most goes, a typical one of 0.71 s".to_string(),
+        ));
     }
     Ok(())
 }
