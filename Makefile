@@ -95,7 +95,7 @@ lint:
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
 		scripts/demo scripts/site scripts/tests scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
-		benches/sweep.py benches/same.py benches/gym.py
+		benches/sweep.py benches/same.py benches/gym.py benches/dctcp.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
