@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::KernelError;
 use crate::module::{self, Module};
-use crate::recipe::{ADDED, Edit, Variant, edits};
+use crate::recipe::{Edit, Variant, added, edits};
 use crate::store::{Image, Store, release};
 
 /// What a build needs on the disk, in MiB: 1500 for the source, the rest for objects.
@@ -232,7 +232,7 @@ impl Building<'_> {
                 reason: format!("{}: {error}", edit.file),
             })?;
         }
-        for (file, text) in ADDED {
+        for (file, text) in added(self.kernel) {
             fs::write(tree.join(file), text)
                 .map_err(KernelError::io(format!("write the source file {file}")))?;
         }

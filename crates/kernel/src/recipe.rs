@@ -11,7 +11,7 @@ mod edits;
 use std::fmt::{self, Write as _};
 use std::hash::Hasher as _;
 
-pub(crate) use edits::{ADDED, Edit, edits};
+pub(crate) use edits::{Edit, added, edits};
 
 /// Where `make module` leaves the module's files.
 pub(crate) const MODULE: &str = "target/module/dkms";
@@ -197,7 +197,7 @@ impl Variant {
                 hash.write(part.as_bytes());
             }
         }
-        for (file, text) in ADDED {
+        for (file, text) in added(self) {
             hash.write(file.as_bytes());
             hash.write(text.as_bytes());
         }
@@ -360,6 +360,24 @@ mod tests {
                 .collect();
             assert_eq!(places.len(), 1, "{kernel}");
             assert_eq!(places[0].file, "arch/um/Kconfig");
+        }
+    }
+
+    /// Where TCP has accurate ECN it has Prague, and that has ECT(1) on all packets.
+    #[test]
+    fn prague_is_in_7_3_alone() {
+        for kernel in Variant::all() {
+            let is_new = kernel.version == Version::V7_3;
+            let files = added(kernel).iter().map(|(file, _)| *file);
+            assert_eq!(
+                files.filter(|file| file.ends_with("prague.c")).count(),
+                usize::from(is_new)
+            );
+            let edits = edits(kernel);
+            for part in ["tcp_prague.o", "INET_ECN_xmit_ect_1_negotiation"] {
+                let here = edits.iter().filter(|edit| edit.new.contains(part));
+                assert_eq!(here.count(), usize::from(is_new), "{kernel}: {part}");
+            }
         }
     }
 

@@ -14,8 +14,16 @@ pub(crate) struct Edit {
 }
 
 /// Files that the source gets before it is compiled, with their text: the two ends of a link whose
-/// opportunities to send come from a trace, which Linux has nothing for.
-pub(crate) const ADDED: [(&str, &str); 1] = [("net/sched/sch_link.c", include_str!("sch_link.c"))];
+/// opportunities to send come from a trace, and where TCP has accurate ECN a Prague. Linux has
+/// neither.
+pub(crate) fn added(kernel: Variant) -> &'static [(&'static str, &'static str)] {
+    const LINK: (&str, &str) = ("net/sched/sch_link.c", include_str!("sch_link.c"));
+    const PRAGUE: (&str, &str) = ("net/ipv4/tcp_prague.c", include_str!("tcp_prague.c"));
+    match kernel.version {
+        Version::V6_1 | Version::V6_12 => &[LINK],
+        Version::V7_3 => &[LINK, PRAGUE],
+    }
+}
 
 /// The places that are changed, in all versions:
 ///
@@ -25,7 +33,7 @@ pub(crate) const ADDED: [(&str, &str); 1] = [("net/sched/sch_link.c", include_st
 ///   alone, not from the rest of the line, in which paths stand, and interrupts add nothing: those
 ///   of the console come when the host likes. All of the kernel's secrets (hashes, initial sequence
 ///   numbers, port numbers, perturbations of queues) come from there.
-/// - The two ends of a link with a trace ([`ADDED`]) are compiled with the other queues.
+/// - The two ends of a link with a trace ([`added`]) are compiled with the other queues.
 ///
 /// In 6.1 and 6.12 alone, which trace their programs ([`TRACED`] and what follows):
 ///
@@ -46,10 +54,11 @@ pub(crate) const ADDED: [(&str, &str); 1] = [("net/sched/sch_link.c", include_st
 /// - 6.1 sets a thread's `fs` whenever it switches to it; it is one of the registers that are set
 ///   anyway (as in 6.12). Nor does it ask for its own number whenever it is idle.
 ///
-/// 7.3 needs none of these, but one of its own: the functions that a program calls without the
-/// kernel (vDSO) have `getcpu` again, as on all other x86-64 machines. It left when guests
-/// could have
-/// several processors; ours have one, and this program's own libraries look for it.
+/// 7.3 needs none of these, but some of its own. Prague is compiled with the other congestion
+/// controls, and one that asks for ECT(1) has it on all packets: 7.3 sends ECT(0) once a connection
+/// stands. The functions that a program calls without the kernel (vDSO) have `getcpu` again, as on
+/// all other x86-64 machines. It left when guests could have several processors; ours have one, and
+/// this program's own libraries look for it.
 ///
 /// Its programs run by a filter of system calls
 /// ([`Version::parameters`]): nobody traces them, and their registers, floating point among them,
@@ -177,7 +186,7 @@ const TRACED: [Edit; 9] = [
 ];
 
 /// `getcpu` in the vDSO.
-const ONLY_7_3: [Edit; 2] = [
+const ONLY_7_3: [Edit; 4] = [
     Edit {
         file: "arch/x86/um/vdso/vdso.lds.S",
         old: "\t\t__vdso_time;\n",
@@ -190,6 +199,16 @@ const ONLY_7_3: [Edit; 2] = [
               long __vdso_getcpu(unsigned int *cpu, unsigned int *node, void *unused)\n\
               {\n\tif (cpu)\n\t\t*cpu = 0;\n\tif (node)\n\t\t*node = 0;\n\treturn 0;\n}\n\n\
               __kernel_old_time_t __vdso_time(__kernel_old_time_t *t)\n{",
+    },
+    Edit {
+        file: "net/ipv4/Makefile",
+        old: "obj-$(CONFIG_TCP_CONG_DCTCP) += tcp_dctcp.o\n",
+        new: "obj-$(CONFIG_TCP_CONG_DCTCP) += tcp_dctcp.o tcp_prague.o\n",
+    },
+    Edit {
+        file: "net/ipv4/tcp_output.c",
+        old: "!tcp_accecn_ace_fail_send(tp))\n\t\t\tINET_ECN_xmit(sk);",
+        new: "!tcp_accecn_ace_fail_send(tp))\n\t\t\tINET_ECN_xmit_ect_1_negotiation(sk);",
     },
 ];
 

@@ -121,8 +121,9 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
         let (mss, most) = (config.mss, natural_mss(config));
         return Err(UnfitFlow::Mss { mss, most });
     }
-    // There is no module to load either.
-    if !config.algorithm.is_in_linux() {
+    // There is no module to load either; a guest may have more than Linux.
+    let offers = |name| offered().split(", ").any(|one| one == name);
+    if !config.algorithm.is_in_linux() && !offers(config.algorithm.name()) {
         return Err(UnfitFlow::Algorithm {
             name: config.algorithm.name(),
             offered: offered(),
@@ -157,6 +158,10 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
         (
             config.initial_rto != default.initial_rto,
             "the kernel's first retransmission timeout is always 1 s",
+        ),
+        (
+            is(Algorithm::Prague) && (!config.rtt_independence || config.ecn_fallback),
+            "the kernel's Prague has rtt_independence and no ecn_fallback",
         ),
         (
             is(Algorithm::Cubic) && config.slow_start != default.slow_start,
@@ -267,7 +272,8 @@ pub(super) fn limits(last: &TcpInfo, now: &TcpInfo, between: Span, paces: bool) 
 
 /// Whether a sender with this configuration spaces its segments.
 pub(super) const fn paces(config: &Config) -> bool {
-    config.pacing || matches!(config.algorithm, Algorithm::Bbr | Algorithm::Bbr3)
+    use Algorithm::{Bbr, Bbr3, Prague};
+    config.pacing || matches!(config.algorithm, Bbr | Bbr3 | Prague)
 }
 
 /// What the ACKs between two readings measured on average, and how many there were.
