@@ -102,8 +102,17 @@ impl Ends {
     }
 }
 
+/// Whose kernel a cell is checked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// The one that this program runs on: what it lacks can be looked up.
+    This,
+    /// A guest's, which says itself what it lacks.
+    Guest,
+}
+
 /// Whether the apps and transports of a cell can run over the kernel's sockets.
-pub(crate) fn check(cell: &Cell) -> Result<(), Unfit> {
+pub(crate) fn check(cell: &Cell, machine: Machine) -> Result<(), Unfit> {
     let of = |instance: &Instance| usize::from(instance.spec.app.connections());
     let connections: usize = cell.instances().iter().map(of).sum();
     if connections > MAX_CONNECTIONS {
@@ -113,7 +122,7 @@ pub(crate) fn check(cell: &Cell) -> Result<(), Unfit> {
         });
     }
     for flow in &cell.flows {
-        let checked = check_flow(cell, flow).and_then(|()| check_nat(cell, flow));
+        let checked = check_flow(cell, flow, machine).and_then(|()| check_nat(cell, flow));
         checked.map_err(|reason| Unfit::Flow {
             flow: flow.name.clone(),
             reason,
@@ -136,7 +145,7 @@ fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), UnfitFlow> {
     Ok(())
 }
 
-fn check_flow(cell: &Cell, flow: &Flow) -> Result<(), UnfitFlow> {
+fn check_flow(cell: &Cell, flow: &Flow, machine: Machine) -> Result<(), UnfitFlow> {
     let nodes = cell.network.nodes.len();
     if flow.from == flow.to || flow.from >= nodes || flow.to >= nodes {
         return Err(UnfitFlow::Ends);
@@ -150,7 +159,7 @@ fn check_flow(cell: &Cell, flow: &Flow) -> Result<(), UnfitFlow> {
         return Err(UnfitFlow::Carrier { app, carrier });
     }
     match &flow.transport {
-        Transport::Tcp(config) => socket::check(config),
+        Transport::Tcp(config) => socket::check(config, machine),
         Transport::Udp => flow
             .app
             .datagrams()

@@ -34,7 +34,7 @@ use sojourn_world::{
     flow_recorders,
 };
 
-use crate::host::{self, Shared, Side};
+use crate::host::{self, Machine, Shared, Side};
 use crate::lab::graph::{self, Graph, Joint, is_dumbbell};
 use crate::lab::{Gateway, Host, Lab, Plan};
 use crate::taps::{Between, Capture};
@@ -106,7 +106,7 @@ impl World for Guests {
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let began = Instant::now();
-        let joints = check(cell).map_err(WorldError::unfit)?;
+        let joints = check(cell, Machine::This).map_err(WorldError::unfit)?;
         let plan = self.plan(cell, &joints).map_err(WorldError::unfit)?;
         let bed = Bed::new(cell, &plan, &joints).map_err(WorldError::machine)?;
         let shared = Shared {
@@ -194,12 +194,13 @@ impl Bed {
 }
 
 impl Guests {
-    /// Whether a cell can run live, without running it.
+    /// Whether a cell can run in a guest, without running it. The guest itself says what its kernel
+    /// lacks.
     ///
     /// # Errors
     /// The first reason why it cannot.
     pub fn check(&self, cell: &Cell) -> Result<(), Unfit> {
-        let joints = check(cell)?;
+        let joints = check(cell, Machine::Guest)?;
         self.plan(cell, &joints).map(drop)
     }
 
@@ -214,7 +215,7 @@ impl Guests {
 }
 
 /// The joints of a cell that can run here.
-fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
+fn check(cell: &Cell, machine: Machine) -> Result<Vec<Joint>, Unfit> {
     let network = &cell.network;
     let joints = graph::joints(network).ok_or(Unfit::Radio)?;
     if joints.is_empty() {
@@ -248,7 +249,7 @@ fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
             ethernet: ETHERNET_HEADER,
         });
     }
-    host::check(cell)?;
+    host::check(cell, machine)?;
     Ok(joints)
 }
 

@@ -7,6 +7,7 @@ use std::net::SocketAddrV4;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::host::Machine;
 use crate::unfit::UnfitFlow;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
@@ -114,16 +115,21 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, tos: u8) -> io::Resul
 const ACCECN: &str = "/proc/sys/net/ipv4/tcp_ecn_option";
 
 /// Whether the kernel's TCP can do what `config` asks for; the reason why not.
-pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
+pub(super) fn check(config: &Config, machine: Machine) -> Result<(), UnfitFlow> {
     let default = Config::default();
     let is = |algorithm| config.algorithm == algorithm;
     if config.mss > natural_mss(config) {
         let (mss, most) = (config.mss, natural_mss(config));
         return Err(UnfitFlow::Mss { mss, most });
     }
-    // There is no module to load either; a guest may have more than Linux.
+    // There is no module to load either.
     let offers = |name| offered().split(", ").any(|one| one == name);
-    if !config.algorithm.is_in_linux() && !offers(config.algorithm.name()) {
+    let has_prague = match machine {
+        Machine::This => offers(config.algorithm.name()),
+        Machine::Guest => true,
+    };
+    let is_there = config.algorithm.is_in_linux() || is(Algorithm::Prague) && has_prague;
+    if !is_there {
         return Err(UnfitFlow::Algorithm {
             name: config.algorithm.name(),
             offered: offered(),
@@ -131,7 +137,9 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
     }
     let choices = [
         (
-            config.wanted_ecn() == Ecn::Accurate && !Path::new(ACCECN).exists(),
+            config.wanted_ecn() == Ecn::Accurate
+                && machine == Machine::This
+                && !Path::new(ACCECN).exists(),
             "this kernel has no AccECN (Linux 7.0 has it)",
         ),
         (config.ns2.is_some(), "the kernel has no agent of ns-2"),
@@ -357,7 +365,7 @@ mod tests {
         let checked = |change: &dyn Fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);
-            check(&config).map_err(|refusal| refusal.to_string())
+            check(&config, Machine::This).map_err(|refusal| refusal.to_string())
         };
         for (algorithm, name) in [(Algorithm::Compound, "compound"), (Algorithm::Bbr3, "bbr3")] {
             let refusal = checked(&|config| config.algorithm = algorithm).unwrap_err();
@@ -365,6 +373,13 @@ mod tests {
             // Reno is in every kernel.
             assert!(refusal.contains("this kernel offers") && refusal.contains("reno"));
         }
+        // A guest may have a Prague, and says so itself if it has none.
+        let config = Config {
+            algorithm: Algorithm::Prague,
+            ..Config::default()
+        };
+        assert!(check(&config, Machine::This).is_err());
+        assert!(check(&config, Machine::Guest).is_ok());
         for algorithm in [Algorithm::Reno, Algorithm::Bbr, Algorithm::Vegas] {
             assert_eq!(checked(&|config| config.algorithm = algorithm), Ok(()));
         }
