@@ -145,6 +145,46 @@ const fn answer(verdict: Verdict) -> u32 {
     }
 }
 
+/// The verdict of an object on a packet, which `ask` asks it for.
+///
+/// # Safety
+/// [`make`] has made the object, which one thread asks at a time. The queue and the packet are the
+/// program's as long as the call lasts.
+unsafe fn judged<A: Make>(
+    object: *mut c_void,
+    queue: *const Queue,
+    packet: *const abi::Packet,
+    context: *mut c_void,
+    tell: Tell,
+    ask: impl FnOnce(&mut Instance<A>, QueueView, Facts<'_>, Span) -> Verdict,
+) -> u32 {
+    guarded(context, tell, || {
+        // SAFETY: the caller's promise.
+        let (instance, queue, packet) =
+            unsafe { (&mut *object.cast::<Instance<A>>(), &*queue, &*packet) };
+        let (view, facts) = seen(queue, packet);
+        let sojourn = Span::from_nanos(packet.sojourn);
+        answer(ask(instance, view, facts, sojourn))
+    })
+}
+
+/// Tells an object what has happened.
+///
+/// # Safety
+/// As of [`judged`].
+unsafe fn noticed<A: Make>(
+    object: *mut c_void,
+    context: *mut c_void,
+    tell: Tell,
+    hear: impl FnOnce(&mut Instance<A>),
+) -> u32 {
+    guarded(context, tell, || {
+        // SAFETY: the caller's promise.
+        hear(unsafe { &mut *object.cast::<Instance<A>>() });
+        abi::PASS
+    })
+}
+
 unsafe extern "C" fn arrive<A: Make>(
     object: *mut c_void,
     queue: *const Queue,
@@ -153,15 +193,12 @@ unsafe extern "C" fn arrive<A: Make>(
     context: *mut c_void,
     tell: Tell,
 ) -> u32 {
-    guarded(context, tell, || {
-        // SAFETY: `make` has made the object, which one thread asks at a time; the rest is the
-        // program's as long as this call lasts.
-        let (instance, queue, packet) =
-            unsafe { (&mut *object.cast::<Instance<A>>(), &*queue, &*packet) };
-        let (view, facts) = seen(queue, packet);
-        let now = Time::from_nanos(now);
-        answer(instance.aqm.arrive(&mut instance.state, view, facts, now))
-    })
+    let now = Time::from_nanos(now);
+    let ask = |instance: &mut Instance<A>, view, facts: Facts<'_>, _| {
+        instance.aqm.arrive(&mut instance.state, view, facts, now)
+    };
+    // SAFETY: the program keeps the border's contract.
+    unsafe { judged(object, queue, packet, context, tell, ask) }
 }
 
 unsafe extern "C" fn leave<A: Make>(
@@ -172,16 +209,13 @@ unsafe extern "C" fn leave<A: Make>(
     context: *mut c_void,
     tell: Tell,
 ) -> u32 {
-    guarded(context, tell, || {
-        // SAFETY: as in `arrive`.
-        let (instance, queue, packet) =
-            unsafe { (&mut *object.cast::<Instance<A>>(), &*queue, &*packet) };
-        let (view, facts) = seen(queue, packet);
-        let sojourn = Span::from_nanos(packet.sojourn);
-        let now = Time::from_nanos(now);
+    let now = Time::from_nanos(now);
+    let ask = |instance: &mut Instance<A>, view, facts: Facts<'_>, sojourn| {
         let state = &mut instance.state;
-        answer(instance.aqm.leave(state, view, facts, sojourn, now))
-    })
+        instance.aqm.leave(state, view, facts, sojourn, now)
+    };
+    // SAFETY: the program keeps the border's contract.
+    unsafe { judged(object, queue, packet, context, tell, ask) }
 }
 
 unsafe extern "C" fn empty<A: Make>(
@@ -190,13 +224,10 @@ unsafe extern "C" fn empty<A: Make>(
     context: *mut c_void,
     tell: Tell,
 ) -> u32 {
-    guarded(context, tell, || {
-        // SAFETY: as in `arrive`.
-        let instance = unsafe { &mut *object.cast::<Instance<A>>() };
-        let now = Time::from_nanos(now);
-        instance.aqm.found_empty(&mut instance.state, now);
-        abi::PASS
-    })
+    let now = Time::from_nanos(now);
+    let hear = |instance: &mut Instance<A>| instance.aqm.found_empty(&mut instance.state, now);
+    // SAFETY: the program keeps the border's contract.
+    unsafe { noticed(object, context, tell, hear) }
 }
 
 unsafe extern "C" fn refused<A: Make>(
@@ -205,11 +236,8 @@ unsafe extern "C" fn refused<A: Make>(
     context: *mut c_void,
     tell: Tell,
 ) -> u32 {
-    guarded(context, tell, || {
-        // SAFETY: as in `arrive`.
-        let instance = unsafe { &mut *object.cast::<Instance<A>>() };
-        let now = Time::from_nanos(now);
-        instance.aqm.tail_dropped(&mut instance.state, now);
-        abi::PASS
-    })
+    let now = Time::from_nanos(now);
+    let hear = |instance: &mut Instance<A>| instance.aqm.tail_dropped(&mut instance.state, now);
+    // SAFETY: the program keeps the border's contract.
+    unsafe { noticed(object, context, tell, hear) }
 }
