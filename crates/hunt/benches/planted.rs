@@ -9,6 +9,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures real time")]
 
+#[path = "../tests/planted/acks.rs"]
+mod acks;
 #[path = "../tests/planted/codel.rs"]
 mod codel;
 #[path = "../tests/planted/control.rs"]
@@ -17,6 +19,8 @@ mod control;
 mod fair;
 #[path = "../tests/planted/faults.rs"]
 mod faults;
+#[path = "../tests/planted/fin.rs"]
+mod fin;
 #[path = "../tests/planted/hunting.rs"]
 mod hunting;
 #[path = "../tests/planted/paced.rs"]

@@ -288,6 +288,17 @@ impl Packet {
         }
     }
 
+    /// The segment that it carries; none of other packets.
+    pub fn tcp(&self) -> Option<&Segment> {
+        (self.kind() == SEGMENT).then_some(&self.fields)
+    }
+
+    /// The same, for a queue of one's own that changes it as a middlebox does. The packet keeps its
+    /// length.
+    pub fn tcp_mut(&mut self) -> Option<&mut Segment> {
+        (self.kind() == SEGMENT).then_some(&mut self.fields)
+    }
+
     /// What tells a packet of a direction from others at both ends, as far as its headers do:
     /// without timestamps a retransmission looks like the first copy.
     pub(crate) fn identity(&self) -> u64 {

@@ -1,9 +1,11 @@
 //! The faults, by what they are planted in. A hunt knows the family alone: all faults of one are
 //! looked for with the same space and the same properties, which today's code must hold.
 
+use crate::acks::{self, Acks};
 use crate::codel::{self, Codel};
 use crate::control::StuckAtTwo;
 use crate::fair::{self, Fair};
+use crate::fin::{Ends, Fins};
 use crate::paced::Paced;
 use crate::pie::{self, Pie};
 use sojourn_qdisc::{Limit, Qdisc, Setting, SingleQueue, Spec};
@@ -34,6 +36,10 @@ pub(crate) enum Planted {
     /// A shaper, in ticks or not.
     Shaper(bool),
     StuckAtTwo,
+    /// A FIFO for ACKs on the way back.
+    Acks(acks::Flaw),
+    /// A receiver whose SACK blocks never cover a FIN.
+    UncoveredFin,
     /// Another of our own queues: some faults of others are options here.
     Ours(&'static str),
 }
@@ -181,6 +187,39 @@ pub(crate) const FAMILIES: &[Family] = &[
         ],
     },
     Family {
+        name: "overload",
+        space: space!("overload"),
+        properties: &["link.backlog_packets_mean <= 110"],
+        faults: &[fault(
+            "fq-codel-batch",
+            Planted::Ours("fq_codel limit 128 drop_batch 1"),
+            "FQ-CoDel before Linux 4.7: a full queue drops one packet, not half of the fattest flow",
+        )],
+    },
+    Family {
+        name: "acks",
+        space: space!("acks"),
+        properties: &["flow.goodput_bps >= 1500000"],
+        faults: &[
+            sound("acks-sound", Planted::Acks(acks::Flaw::Sound)),
+            fault(
+                "acks-sack",
+                Planted::Acks(acks::Flaw::EatsSack),
+                "an ACK filter eats ACKs whose number is known, with the SACK blocks in them",
+            ),
+        ],
+    },
+    Family {
+        name: "files",
+        space: space!("files"),
+        properties: &["flow.completion_ms.p95 <= 350"],
+        faults: &[fault(
+            "fin-sack",
+            Planted::UncoveredFin,
+            "no SACK block covers a FIN, so that the end of a file waits for a timeout",
+        )],
+    },
+    Family {
         name: "shaper",
         space: space!("shaper"),
         properties: &["link.utilisation >= 80%"],
@@ -211,8 +250,12 @@ impl World for Planted {
     }
 
     fn run(&self, cell: &Cell, _: Taps, told: Progress<'_>) -> Result<RunResult, WorldError> {
-        let planted = *self;
-        Sim.run_with(cell, Taps::default(), told, &mut InRun { planted, cell })
+        let mut in_run = InRun {
+            planted: *self,
+            cell,
+            fins: Ends::default(),
+        };
+        Sim.run_with(cell, Taps::default(), told, &mut in_run)
     }
 }
 
@@ -220,16 +263,27 @@ impl World for Planted {
 struct InRun<'a> {
     planted: Planted,
     cell: &'a Cell,
+    /// Where the FINs of this run end.
+    fins: Ends,
 }
 
 impl Instead for InRun<'_> {
     fn queue(&mut self, at: &Interface, setting: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
-        if at.name != "up" {
-            return None;
-        }
+        let is_back = match at.name.as_str() {
+            "up" => false,
+            "down" => true,
+            _ => return None,
+        };
         let limit = Limit::Packets(1000);
         Some(match self.planted {
-            Planted::Today | Planted::StuckAtTwo => return None,
+            Planted::Acks(flaw) if is_back => Box::new(Acks::new(flaw)),
+            Planted::UncoveredFin => Box::new(Fins {
+                inner: Spec::pfifo(1000).build(setting),
+                ends: Ends::clone(&self.fins),
+                is_back,
+            }),
+            Planted::Today | Planted::StuckAtTwo | Planted::Acks(_) => return None,
+            _ if is_back => return None,
             Planted::Codel(flaw) => Box::new(SingleQueue::new(limit, Codel(flaw))),
             Planted::Pie(flaw) => {
                 let dice = setting.dice("pie");

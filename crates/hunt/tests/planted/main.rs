@@ -6,10 +6,12 @@
 //!
 //! A fault stands in a run by [`sojourn_sim::Instead`], so that no program contains it.
 
+mod acks;
 mod codel;
 mod control;
 mod fair;
 mod faults;
+mod fin;
 mod hunting;
 mod paced;
 mod pie;
