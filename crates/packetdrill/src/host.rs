@@ -6,6 +6,7 @@
 //! `tcp_close` (data that was not read resets), `tcp_rcv_state_process` (data for a program that
 //! is gone does so too).
 
+use crate::push;
 use crate::script::{Packet, flag};
 use crate::settings::Settings;
 use crate::verdict::Stop;
@@ -67,6 +68,8 @@ pub(crate) struct Conn {
     gone: bool,
     /// It was reset, and the program has not been told yet.
     pub(crate) reset: bool,
+    /// The number after the last byte that was sent.
+    highest: u32,
 }
 
 impl Conn {
@@ -106,12 +109,14 @@ impl Host {
         }
     }
 
-    /// Carries out shell commands of the script. Connections keep what they have begun with.
+    /// Carries out shell commands of the script. Connections keep what they have begun with, but
+    /// for the option of AccECN.
     pub(crate) fn set(&mut self, commands: &str, folder: &Path) -> Result<(), Stop> {
         let before = self.settings.clone();
         self.settings.run(commands, folder)?;
         let changed = Settings {
             gathers: before.gathers,
+            ecn_option: before.ecn_option,
             ..self.settings.clone()
         } != before;
         let open = self.conns.iter().any(|conn| conn.is_alive() && !conn.gone);
@@ -120,6 +125,12 @@ impl Host {
             return Err(Stop::NotModelled(format!(
                 "`{commands}` for an open connection"
             )));
+        }
+        if self.settings.ecn_option != before.ecn_option {
+            let rule = accecn(&self.settings);
+            self.conns
+                .iter_mut()
+                .for_each(|conn| conn.tcp.set_accecn(rule));
         }
         Ok(())
     }
@@ -242,6 +253,7 @@ impl Host {
             opened: false,
             gone: false,
             reset: false,
+            highest: 0,
         });
         self.conns.len() - 1
     }
@@ -276,6 +288,7 @@ impl Host {
     /// Takes what connections send.
     pub(crate) fn flush(&mut self) {
         let newest = self.conns.len().saturating_sub(1);
+        let from = self.sent.len();
         for (index, conn) in self.conns.iter_mut().enumerate() {
             while let Some(sent) = conn.tcp.poll_transmit(self.now) {
                 if index != newest {
@@ -286,6 +299,15 @@ impl Host {
                 let packet = leaving(&sent, &conn.agreed, offer);
                 let at = self.now;
                 self.sent.push_back(Sent { at, packet });
+            }
+        }
+        if let Some(conn) = self.conns.last_mut() {
+            let info = conn.tcp.info();
+            // Whose flags a script shows of each segment: no interface takes several with AccECN.
+            let is_seen = !self.settings.gathers || info.ce.is_some();
+            let sent = self.sent.range_mut(from..).map(|sent| &mut sent.packet);
+            if is_seen {
+                push::mark(sent, push::segments(&info, conn.mss), &mut conn.highest);
             }
         }
     }
@@ -382,15 +404,21 @@ fn config(settings: &Settings, agreed: &Agreed, options: &SocketOptions, opens: 
         max_rto: settings.max_rto,
         slow_start_after_idle: settings.slow_start_after_idle,
         ecn: ecn(settings.ecn, opens),
-        accecn: if settings.ecn_option == 0 {
-            AccEcnRule::LinuxWithoutOption
-        } else {
-            AccEcnRule::Linux
-        },
+        accecn: accecn(settings),
+        ecn_checked: settings.ecn_checked,
         linear_syns: LINEAR_SYNS,
         receive_window: window(start),
         receive_window_max: window(most),
         ..Config::default()
+    }
+}
+
+/// How AccECN tells its counters.
+fn accecn(settings: &Settings) -> AccEcnRule {
+    if settings.ecn_option == 0 {
+        AccEcnRule::LinuxWithoutOption
+    } else {
+        AccEcnRule::Linux
     }
 }
 

@@ -19,6 +19,7 @@ mod info;
 mod lex;
 mod matching;
 mod parse;
+mod push;
 mod run;
 mod script;
 mod settings;

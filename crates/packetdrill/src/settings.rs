@@ -16,6 +16,7 @@ const DEEPEST: u8 = 4;
 pub(crate) struct Settings {
     pub(crate) ecn: u32,
     pub(crate) ecn_option: u32,
+    pub(crate) ecn_checked: bool,
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     /// Memory to receive and to send, bytes: at the start, and at most.
@@ -35,6 +36,7 @@ impl Default for Settings {
         Self {
             ecn: 2,
             ecn_option: 2,
+            ecn_checked: true,
             timestamps: true,
             sack: true,
             receive: [131_072, 6 << 20],
@@ -50,7 +52,7 @@ impl Default for Settings {
 
 /// Sysctls of `net.ipv4` that our TCP always has at one of these values, or for which every value
 /// is the same to it (an empty list).
-const FIXED: [(&str, &[&str]); 21] = [
+const FIXED: [(&str, &[&str]); 20] = [
     ("tcp_syn_retries", &["5", "6"]),
     ("tcp_synack_retries", &["5"]),
     ("tcp_frto", &["1", "2"]),
@@ -64,7 +66,6 @@ const FIXED: [(&str, &[&str]); 21] = [
     ("tcp_notsent_lowat", &["4294967295"]),
     ("tcp_syncookies", &["0", "1"]),
     ("tcp_shrink_window", &["0"]),
-    ("tcp_ecn_fallback", &["1"]),
     ("tcp_window_scaling", &["1"]),
     // They have a meaning where a script uses Fast Open, which is not modelled.
     ("tcp_fastopen", &[]),
@@ -157,6 +158,7 @@ impl Settings {
                 let option = small(number(), 2).filter(|&option| option != 1);
                 self.ecn_option = option.ok_or_else(refused)?;
             }
+            "tcp_ecn_fallback" => self.ecn_checked = switch().ok_or_else(refused)?,
             "tcp_timestamps" => self.timestamps = switch().ok_or_else(refused)?,
             "tcp_sack" => self.sack = switch().ok_or_else(refused)?,
             "tcp_rmem" => self.receive = memory().ok_or_else(refused)?,

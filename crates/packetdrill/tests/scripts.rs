@@ -188,6 +188,86 @@ fn accurate_ecn_is_spoken() {
     ));
 }
 
+/// A server that speaks AccECN, without timestamps, before it has accepted; then `rest`.
+fn accurate(settings: &str, ace: &str, rest: &str) -> Outcome {
+    run(&format!(
+        "`sysctl -q net.ipv4.tcp_ecn=3 {settings}`
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < SEWA 0:0(0) win 32000 <mss 1012,nop,nop,sackOK,nop,wscale 8>
++0 > [noecn] SW. 0:0(0) ack 1 <mss 1460,ECN e1b 1 ceb 0 e0b 1,nop,nop,nop,sackOK,nop,wscale 7>
++.05 < [ect0] {ace}. 1:1(0) ack 1 win 264 <ECN e0b 1 ceb 0 e1b 1,nop>
++0 accept(3, ..., ...) = 4
+{rest}"
+    ))
+}
+
+#[test]
+fn three_blocks_stand_beside_the_whole_option() {
+    passes(&accurate(
+        "",
+        "W",
+        "+0 < [ect1] EAP. 101:201(100) ack 1 win 264
++0 > [ect0] EA. 1:1(0) ack 1 <ECN e1b 101 ceb 0 e0b 1,nop,nop,nop,sack 101:201>
++0 < [ect0] EAP. 301:401(100) ack 1 win 264
++0 > [ect0] EA. 1:1(0) ack 1 <ECN e1b 101 ceb 0 e0b 101,nop,nop,nop,sack 301:401 101:201>
++0 < [ce] EAP. 501:601(100) ack 1 win 264
++0 > [ect0] WA. 1:1(0) ack 1 <ECN e1b 101 ceb 100 e0b 101,nop,nop,nop,sack 501:601 301:401 101:201>",
+    ));
+}
+
+/// Two segments are one packet to Linux, at this rate, and the last of them has PSH.
+#[test]
+fn push_stands_where_linux_ends_a_packet() {
+    passes(&accurate(
+        "",
+        "W",
+        "+0 write(4, ..., 2500) = 2500
++0 > [ect0] EA. 1:1001(1000) ack 1 <ECN e1b 1 ceb 0 e0b 1,nop>
++0 > [ect0] EAP. 1001:2001(1000) ack 1 <ECN e1b 1 ceb 0 e0b 1,nop>
++0 > [ect0] EAP. 2001:2501(500) ack 1 <ECN e1b 1 ceb 0 e0b 1,nop>",
+    ));
+}
+
+/// An open connection leaves the option out from then on, and its segments are longer.
+#[test]
+fn the_option_ends_when_a_script_says_so() {
+    passes(&accurate(
+        "",
+        "W",
+        "+0 `sysctl -q net.ipv4.tcp_ecn_option=0`
++0 write(4, ..., 1012) = 1012
++0 > [ect0] EAP. 1:1013(1012) ack 1",
+    ));
+}
+
+/// A mark on a SYN-ACK that was sent without ECN ends it, unless nothing is checked.
+#[test]
+fn an_impossible_mark_is_believed_when_nothing_is_checked() {
+    let mark = |settings: &str, sent: &str| {
+        let rest =
+            format!("+0 write(4, ..., 100) = 100\n+0 > [{sent}] EAP. 1:101(100) ack 1 <...>");
+        accurate(settings, "WA", &rest)
+    };
+    passes(&mark("net.ipv4.tcp_ecn_fallback=0", "ect0"));
+    passes(&mark("", "noecn"));
+}
+
+/// Linux's TIME-WAIT has forgotten the counter.
+#[test]
+fn the_last_ack_has_no_counter() {
+    passes(&accurate(
+        "",
+        "W",
+        "+0 close(4) = 0
++0 > [ect0] EAF. 1:1(0) ack 1 <ECN e1b 1 ceb 0 e0b 1,nop>
++.01 < [ect0] EA. 1:1(0) ack 2 win 264
++0 < [ect0] EAF. 1:1(0) ack 2 win 264
++0 > [ect0] . 2:2(0) ack 2 <...>",
+    ));
+}
+
 #[test]
 fn what_no_connection_wants_is_reset() {
     passes(&run("0 < . 1:1(0) ack 77 win 100

@@ -234,6 +234,9 @@ pub struct Config {
     pub ecn: Ecn,
     /// How AccECN tells its counters, if it is agreed on. Default by RFC 9768.
     pub accecn: AccEcnRule,
+    /// Whether the handshake's feedback must fit what was sent, and SYNs are sent again without ECN
+    /// (RFC 9768 section 3.2.2.3; Linux `tcp_ecn_fallback`). Default true.
+    pub ecn_checked: bool,
     /// So many SYNs are sent again after [`Config::initial_rto`] each, before that doubles. Default
     /// 0, as Linux 6.1; Linux 7.3: 4 (`tcp_syn_linear_timeouts`).
     pub linear_syns: u32,
@@ -284,6 +287,7 @@ impl Default for Config {
             nagle: false,
             ecn: Ecn::Off,
             accecn: AccEcnRule::Rfc9768,
+            ecn_checked: true,
             linear_syns: 0,
             pacing: false,
             rtt_independence: true,

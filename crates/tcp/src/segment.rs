@@ -113,7 +113,8 @@ pub struct Segment {
     /// Acknowledgement number.
     pub ack: u32,
     /// SACK blocks, of which [`Segment::sack_blocks`] gives the valid ones; the last may hold the
-    /// AccECN option instead.
+    /// AccECN option instead. Beside two or three of them it stands in place of the timestamps of a
+    /// segment that has none ([`Segment::echo`]).
     pub sack: [SackBlock; 3],
     /// Receive window in bytes, scaling done.
     pub window: u32,
@@ -132,6 +133,9 @@ const BLOCKS: u8 = 0x03;
 const ACCECN: u8 = 0x04;
 const ECT1_FIRST: u8 = 0x08;
 const FIELDS_AT: u8 = 4;
+/// Where its number of fields ends: then, that the fields stand in place of the timestamps.
+const FIELDS: u8 = 0x03;
+const IN_STAMPS: u8 = 0x40;
 
 impl Segment {
     /// The valid SACK blocks.
@@ -143,28 +147,62 @@ impl Segment {
     pub fn accecn(&self) -> Option<AccEcnOption> {
         let word = self.sack_count;
         let [_, second, third] = self.sack;
+        let fields = if word & IN_STAMPS == 0 {
+            [third.start, third.end, second.end]
+        } else {
+            let [first, third] = [self.ts, self.ts_echo].map(Time::as_nanos);
+            [(first >> 32) as u32, first as u32, third as u32]
+        };
         (word & ACCECN != 0).then_some(AccEcnOption {
             ect1_first: word & ECT1_FIRST != 0,
-            count: word >> FIELDS_AT,
-            fields: [third.start, third.end, second.end],
+            count: word >> FIELDS_AT & FIELDS,
+            fields,
         })
     }
 
-    /// Most fields of an AccECN option that fit beside so many SACK blocks; none if not even an
-    /// empty one does. With timestamps the header has as much room, beside three blocks none.
-    pub(crate) const fn accecn_room(blocks: usize) -> Option<u8> {
-        match blocks {
-            0 | 1 => Some(3),
-            2 => Some(2),
+    /// The echo of a timestamp; zero when there is none.
+    pub const fn echo(&self) -> Time {
+        if self.sack_count & IN_STAMPS == 0 {
+            self.ts_echo
+        } else {
+            Time::ZERO
+        }
+    }
+
+    /// Whether it has timestamps. A SYN at time zero has none.
+    fn has_stamps(&self) -> bool {
+        self.ts != Time::ZERO || self.ts_echo != Time::ZERO
+    }
+
+    /// Most fields of an AccECN option that fit into the header beside so many SACK blocks; none if
+    /// not even an empty one does. `stamps`: beside timestamps.
+    pub(crate) const fn accecn_room(blocks: usize, stamps: bool) -> Option<u8> {
+        match (blocks, stamps) {
+            (0 | 1, _) | (_, false) => Some(3),
+            (2, true) => Some(2),
             _ => None,
         }
+    }
+
+    /// The same beside the blocks and timestamps that are there.
+    pub(crate) fn accecn_room_beside(&self, blocks: usize) -> Option<u8> {
+        Self::accecn_room(blocks, self.has_stamps())
     }
 
     /// Puts the option in, which [`Segment::accecn_room`] must have allowed.
     pub(crate) fn set_accecn(&mut self, option: &AccEcnOption) {
         let blocks = self.sack_count & BLOCKS;
-        debug_assert!(Self::accecn_room(blocks.into()).is_some_and(|most| option.count <= most));
+        let room = self.accecn_room_beside(blocks.into());
+        debug_assert!(room.is_some_and(|most| option.count <= most));
+        let order = if option.ect1_first { ECT1_FIRST } else { 0 };
+        self.sack_count = blocks | ACCECN | order | option.count << FIELDS_AT;
         let [first, second, third] = option.fields;
+        if blocks > 2 || (blocks == 2 && option.count > 2) {
+            self.sack_count |= IN_STAMPS;
+            self.ts = Time::from_nanos(u64::from(first) << 32 | u64::from(second));
+            self.ts_echo = Time::from_nanos(third.into());
+            return;
+        }
         self.sack[2] = SackBlock {
             start: first,
             end: second,
@@ -172,13 +210,11 @@ impl Segment {
         if option.count > 2 {
             self.sack[1].end = third;
         }
-        let order = if option.ect1_first { ECT1_FIRST } else { 0 };
-        self.sack_count = blocks | ACCECN | order | option.count << FIELDS_AT;
     }
 
     /// Puts an AccECN option in; false if it does not fit beside the SACK blocks.
     pub fn with_accecn(&mut self, option: &AccEcnOption) -> bool {
-        let room = Self::accecn_room(self.sack_blocks().len());
+        let room = self.accecn_room_beside(self.sack_blocks().len());
         let fits = room.is_some_and(|most| option.count <= most);
         if fits {
             self.set_accecn(option);

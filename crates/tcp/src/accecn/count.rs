@@ -41,6 +41,8 @@ pub(crate) struct Counter {
     began: bool,
     saw_option: bool,
     ignores_options: bool,
+    /// What the handshake says must fit what was sent.
+    pub(crate) checks_handshake: bool,
     /// Counters are read as Linux reads them.
     is_linux: bool,
     /// Packets that an ACK delivers on average, in 64ths (Linux `pkts_acked_ewma`).
@@ -50,6 +52,7 @@ pub(crate) struct Counter {
 impl Counter {
     pub(crate) fn new(rule: AccEcnRule) -> Self {
         Self {
+            checks_handshake: true,
             is_linux: rule != AccEcnRule::Rfc9768,
             delivered_average: 0,
             cep: FIRST_CEP,
@@ -116,7 +119,8 @@ impl Counter {
 
     /// What was sent without ECN must arrive without (RFC 3168 section 18).
     fn test_transition(&mut self, arrived: Option<Codepoint>) -> bool {
-        self.capable &= arrived.is_none_or(|codepoint| codepoint == Codepoint::NotEct);
+        self.capable &= !self.checks_handshake
+            || arrived.is_none_or(|codepoint| codepoint == Codepoint::NotEct);
         arrived == Some(Codepoint::Ce)
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct Reflector {
     /// An option goes with the next pure ACK, and with the next data, whether or not it has news:
     /// whether the path lets it through must be known (section 3.2.3.2.1).
     tries: [bool; 2],
-    rule: AccEcnRule,
+    pub(crate) rule: AccEcnRule,
     /// The peer has sent an option: Linux sends one only then.
     peer_sends: bool,
     /// The fields that have changed since the last option end here (Linux `accecn_minlen`).
@@ -194,10 +194,10 @@ impl Reflector {
         }
         let blocks = segment.sack_blocks().len();
         let mut kept = blocks;
-        let mut room = Segment::accecn_room(kept);
+        let mut room = segment.accecn_room_beside(kept);
         if room.is_none() && self.needed > 0 {
             kept -= 1;
-            room = Segment::accecn_room(kept);
+            room = segment.accecn_room_beside(kept);
         }
         let Some(count) = room.filter(|&count| count >= self.needed) else {
             return;
@@ -259,7 +259,7 @@ impl Reflector {
     /// The option beside so many SACK blocks; none if what has changed does not fit. `all`: with
     /// fields that have never changed.
     fn option(&self, blocks: usize, all: bool) -> Option<AccEcnOption> {
-        let most = Segment::accecn_room(blocks)?;
+        let most = Segment::accecn_room(blocks, true)?;
         let order = |ect1_first: bool| {
             let [ect0, ce, ect1] = [ECT0, CE, ECT1];
             if ect1_first {

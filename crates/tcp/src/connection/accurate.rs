@@ -4,7 +4,7 @@ use super::{Connection, Phase, Received};
 use crate::Codepoint;
 use crate::Time;
 use crate::config::{AccEcnRule, Algorithm};
-use crate::info::CeCounts;
+use crate::info::{CeCounts, State};
 use crate::segment::{Flags, Segment};
 use crate::sender::Outgoing;
 
@@ -86,8 +86,11 @@ impl Connection {
     /// A segment that says what has arrived marked.
     #[inline(never)]
     pub(super) fn echo(&mut self, mut segment: Segment, is_pure: bool, fits: bool) -> Segment {
+        // Its TIME-WAIT has forgotten the counter (Linux `tcp_timewait_state_process`).
+        let forgets = self.config.accecn != AccEcnRule::Rfc9768 && self.state() == State::TimeWait;
         match &mut self.accurate {
             None => segment.flags = segment.flags.with(Flags::ECE),
+            Some(_) if forgets => {}
             Some(reflector) => {
                 reflector.encode(&mut segment, is_pure, fits);
                 self.leave_room();

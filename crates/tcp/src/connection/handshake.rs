@@ -15,6 +15,7 @@ impl Connection {
     /// section 6.1.1.1; RFC 9768 section 3.1.4.1 asks twice.
     fn syn_ecn(&self) -> Ecn {
         match self.config.wanted_ecn() {
+            wanted if !self.config.ecn_checked => wanted,
             Ecn::Classic if self.syn_count == 0 => Ecn::Classic,
             Ecn::Accurate if self.syn_count < 2 => Ecn::Accurate,
             _ => Ecn::Off,
@@ -38,7 +39,9 @@ impl Connection {
         if self.ecn == Ecn::Accurate {
             let rule = self.config.accecn;
             self.accurate = Some(Box::new(Reflector::new(ecn, is_client, rule)));
-            self.sender.marks = Some(Box::new(Counter::new(rule)));
+            let mut counter = Counter::new(rule);
+            counter.checks_handshake = self.config.ecn_checked;
+            self.sender.marks = Some(Box::new(counter));
             self.receiver.echo_counts();
             self.leave_room();
         } else {

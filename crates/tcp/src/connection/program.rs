@@ -1,6 +1,7 @@
 //! What a program does with a connection, and what it can ask of it.
 
 use super::{Connection, Phase};
+use crate::config::AccEcnRule;
 use crate::info::{Counters, Info, State};
 use crate::limits::Limits;
 use crate::{INFINITE, Time};
@@ -62,6 +63,16 @@ impl Connection {
     /// Nagle's algorithm, from now on, in the place of [`Config::nagle`](crate::Config::nagle).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.sender.set_nagle(nagle);
+    }
+
+    /// How AccECN tells its counters from now on, in the place of
+    /// [`Config::accecn`](crate::Config::accecn): between Linux's rules.
+    pub fn set_accecn(&mut self, rule: AccEcnRule) {
+        self.config.accecn = rule;
+        if let Some(reflector) = &mut self.accurate {
+            reflector.rule = rule;
+            self.leave_room();
+        }
     }
 
     /// The send buffer holds so many bytes now, and this many at most, in the place of

@@ -101,7 +101,7 @@ impl Sender {
         let mut facts = Facts {
             advanced: ack > prior_una,
             ece: segment.flags.has(Flags::ECE) && self.marks.is_none(),
-            echo: segment.ts_echo,
+            echo: segment.echo(),
             ..Facts::default()
         };
         // All five conditions of RFC 5681 section 2: without them a window update or a segment of
@@ -180,7 +180,7 @@ impl Sender {
         self.una = ack;
         let mut facts = Facts {
             advanced: true,
-            echo: segment.ts_echo,
+            echo: segment.echo(),
             ..Facts::default()
         };
         let out = Outcome {
