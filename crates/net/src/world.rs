@@ -2,8 +2,11 @@
 
 use crate::quinn::Quic;
 use crate::{Cell, End, Net, NetError, RunResult, Span, Time};
+use quinn_proto::TransportConfig;
+use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use sojourn_sim::{Sim, Unfit};
-use sojourn_world::{Flow, Progress, Stack, Taps, World, WorldError, WorldName};
+use sojourn_world::{Flow, Progress, Stack, StackControl, Taps, World, WorldError, WorldName};
+use std::sync::Arc;
 
 /// Simulated time between two reports of progress.
 const SLICE: Span = Span::from_millis(10);
@@ -61,16 +64,31 @@ fn unfit(error: NetError) -> WorldError {
     }
 }
 
+/// Gives quinn one of its own congestion controls.
+fn begin(config: &mut TransportConfig, control: StackControl) {
+    match control {
+        StackControl::Cubic => {
+            config.congestion_controller_factory(Arc::new(CubicConfig::default()));
+        }
+        StackControl::Reno => {
+            config.congestion_controller_factory(Arc::new(NewRenoConfig::default()));
+        }
+        StackControl::Bbr => {
+            config.congestion_controller_factory(Arc::new(BbrConfig::default()));
+        }
+    }
+}
+
 /// Puts stacks at the ends of all flows that name one. Returns when which of them must stop, the
 /// first last.
 fn attach(net: &mut Net<Quic>, cell: &Cell) -> Vec<(Time, End)> {
     let mut stops = Vec::new();
     for flow in &cell.flows {
-        let Some(Stack::Quinn) = flow.stack else {
+        let Some(Stack::Quinn(control)) = flow.stack else {
             continue;
         };
         for instance in flow.instances(cell.end()) {
-            let [sender, _] = net.attach(&flow.name, Quic::pair(|_| {}));
+            let [sender, _] = net.attach(&flow.name, Quic::pair(|config| begin(config, control)));
             stops.extend(instance.stop.map(|stop| (stop, sender)));
         }
     }

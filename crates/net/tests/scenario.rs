@@ -54,6 +54,24 @@ fn a_flow_over_quinn_has_the_figures_of_ours() {
     assert_eq!(result.digest, run(&format!("{QUIC}{CUBIC}")).digest);
 }
 
+/// Behind a long queue of its own a loss-based control fills it, and BBR does not.
+#[test]
+fn it_has_the_control_of_its_scenario() {
+    let delay = |control: &str| {
+        let text = common::scenario("pfifo limit 400", &format!("{QUIC}{control}"));
+        let read = Scenario::parse("test.toml", &text, Path::new("."), &Options::default());
+        let cell = read.expect("our own scenario").cells.remove(0);
+        let result = WithStacks.run(&cell, Taps::default(), &mut |_| ControlFlow::Continue(()));
+        let result = result.expect("it runs");
+        (result.links[0].1.sojourn.mean, result.digest)
+    };
+    let none = delay("");
+    assert_eq!(none, delay("cc = 'cubic'"));
+    assert_ne!(none.1, delay("cc = 'reno'").1);
+    let (bbr, _) = delay("cc = 'bbr'");
+    assert!(bbr < none.0 / 2.0, "{bbr} ms, with CUBIC {} ms", none.0);
+}
+
 #[test]
 fn it_starts_stops_and_begins_anew_as_told() {
     let times = "start = '3s'\nstop = '4s'\nevery = '3s'";

@@ -15,7 +15,7 @@ use sojourn_radio::{Profile, Propagation};
 use sojourn_text::hop::HopTable;
 use sojourn_text::{table, words};
 use sojourn_units::{Ecn, Span};
-use sojourn_world::Stack;
+use sojourn_world::{Stack, StackControl};
 use std::borrow::Cow;
 use tcp::TcpTable;
 
@@ -316,6 +316,9 @@ table! {
         /// is built [with it](net.md#a-stack-in-a-scenario) is needed. Only of bulk. Default: our
         /// TCP, and UDP.
         stack: Option<StackWord>,
+        /// The congestion control of the `stack`, in its own code. Default `cubic`. That of our TCP
+        /// is `tcp.cc`.
+        cc: Option<StackControlWord>,
         /// TCP's parameters for this flow.
         tcp: Option<TcpTable>,
         /// Round-trip time of the empty path. Default: the dumbbell's `rtt`, or in a graph the sum
@@ -410,8 +413,20 @@ words! {
 words! {
     /// Another project's transport.
     pub(crate) enum StackWord: Stack {
-        /// QUIC by quinn-proto, with CUBIC and ECN.
-        Quinn = "quinn" => Stack::Quinn,
+        /// QUIC by quinn-proto, with ECN.
+        Quinn = "quinn" => Stack::Quinn(StackControl::Cubic),
+    }
+}
+
+words! {
+    /// The stack's congestion control, which is not ours.
+    pub(crate) enum StackControlWord: StackControl {
+        /// CUBIC.
+        Cubic = "cubic" => StackControl::Cubic,
+        /// NewReno (RFC 9002).
+        Reno = "reno" => StackControl::Reno,
+        /// BBR version 1.
+        Bbr = "bbr" => StackControl::Bbr,
     }
 }
 

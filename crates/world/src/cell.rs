@@ -178,15 +178,27 @@ pub enum Transport {
 /// A transport of another project, which carries a flow in place of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// QUIC by `quinn-proto`.
-    Quinn,
+    /// QUIC by `quinn-proto`, with this congestion control.
+    Quinn(StackControl),
+}
+
+/// Congestion controls of such a transport, which has code of its own for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StackControl {
+    /// RFC 9438.
+    #[default]
+    Cubic,
+    /// RFC 9002, section 7: NewReno.
+    Reno,
+    /// BBR version 1.
+    Bbr,
 }
 
 impl Stack {
     /// Its name in scenarios, and that of the Cargo feature with which a program has it.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Quinn => "quinn",
+            Self::Quinn(_) => "quinn",
         }
     }
 }

@@ -8,14 +8,16 @@ use crate::apps::{App, AppContext};
 use crate::format::tcp::{
     AgentWord, CongestionControl, RtoWord, SlowStartWord, TcpTable, VegasWord,
 };
-use crate::format::{Direction, EctWord, FlowTable, ScenarioFile, StackWord, TransportWord};
+use crate::format::{
+    Direction, EctWord, FlowTable, ScenarioFile, StackControlWord, StackWord, TransportWord,
+};
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, EcnWord, Name};
 use sojourn_apps::{Datagram, Model as _, Realtime, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
 use sojourn_units::{Ecn as Codepoint, Span, Time, show_span};
-use sojourn_world::{Flow, Label, Network, Transport};
+use sojourn_world::{Flow, Label, Network, Stack, Transport};
 use std::collections::BTreeSet;
 
 /// IP and UDP.
@@ -157,7 +159,7 @@ impl Resolver<'_> {
             ecn: ecn?,
             label: label?,
             transport: transport?,
-            stack: table.stack.map(StackWord::value),
+            stack: self.stack(told)?,
             app: app?,
         };
         let named = |name: String, before: u32| {
@@ -198,6 +200,22 @@ impl Resolver<'_> {
                 most - headers
             );
             self.complain(&told.key(key), message);
+        }
+    }
+
+    /// Another project's stack, with its congestion control; none is our own.
+    fn stack(&mut self, told: &Told<'_>) -> Option<Option<Stack>> {
+        let control = told.table.cc.map(StackControlWord::value);
+        match (told.table.stack, control) {
+            (None, None) => Some(None),
+            (None, Some(_)) => self.refuse(
+                &told.key("cc"),
+                "is that of another project's `stack`: the congestion control of our TCP is \
+                 `tcp = { cc = … }`",
+            ),
+            (Some(StackWord::Quinn), control) => {
+                Some(Some(Stack::Quinn(control.unwrap_or_default())))
+            }
         }
     }
 
