@@ -5,11 +5,12 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_kernel::{
-    Job, KernelError, Machine, Module, Output, Roles, Store, Tick, Variant, Version, Wanted,
+    Control, Extra, ExtraKind, Job, KernelError, Machine, Module, Output, Roles, Store, Tick,
+    Variant, Version, Wanted,
 };
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Where the hidden subcommands below stand.
@@ -33,6 +34,7 @@ pub(crate) const ROLES_SCRIPTS: [&str; 2] = ["kernel", "scripts"];
   sojourn kernel build --version 7.3 --hz 250   a newer one, with the tick of Debian's own
   sojourn kernel build --module target/module/dkms
                                                 our queues in the kernel, after `make module`
+  sojourn kernel build --control mine.c         a congestion control of your own, `cc = \"own\"`
   sojourn kernel list
   sojourn kernel exec 'date; sleep 3600; date'  an hour in a moment")]
 pub(crate) struct KernelArgs {
@@ -58,6 +60,12 @@ enum Command {
         /// uses the one that was built last.
         #[arg(long, value_name = "DIR")]
         module: Option<PathBuf>,
+
+        /// Compile in a congestion control: a C file that registers one named `own`
+        ///
+        /// This is a separate kernel too. Flows with `cc = "own"` use the one that was built last.
+        #[arg(long, value_name = "FILE", conflicts_with = "module")]
+        control: Option<PathBuf>,
 
         /// Build it again even if it exists
         #[arg(long)]
@@ -156,8 +164,17 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
             version,
             hz,
             module,
+            control,
             again,
-        } => build(Variant { version, tick: hz }, module.as_deref(), again),
+        } => {
+            let module = module.map(|dir| Module::read(&dir).map(Extra::Module));
+            let control = control.map(|file| Control::read(&file).map(Extra::Control));
+            build(
+                Variant { version, tick: hz },
+                module.or(control).transpose(),
+                again,
+            )
+        }
         Command::List => list(),
         Command::Exec {
             version,
@@ -193,12 +210,15 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
     }
 }
 
-fn build(kernel: Variant, module: Option<&Path>, again: bool) -> anyhow::Result<u8> {
+fn build(
+    kernel: Variant,
+    extra: Result<Option<Extra>, KernelError>,
+    again: bool,
+) -> anyhow::Result<u8> {
     let store = Store::of_user()?;
     let mut say = |step: &str| eprintln!("sojourn: {step}");
-    let module = module.map(Module::read).transpose();
-    let built = module
-        .and_then(|module| sojourn_kernel::build(&store, kernel, module.as_ref(), again, &mut say));
+    let built = extra
+        .and_then(|extra| sojourn_kernel::build(&store, kernel, extra.as_ref(), again, &mut say));
     match built {
         Ok(image) => {
             print(&format!("{}\n", image.path.display()))?;
@@ -221,12 +241,11 @@ fn list() -> anyhow::Result<u8> {
         };
         let Variant { version, tick } = kernel;
         let _ = writeln!(text, "{version:<4} {tick:>4} Hz  {what}");
-        let with_module = Wanted {
-            module: true,
-            ..Wanted::from(kernel)
-        };
-        if let Ok(image) = store.find(with_module) {
-            let _ = writeln!(text, "{:<12} {}", "  + module", image.path.display());
+        for extra in ExtraKind::ALL {
+            if let Some(path) = store.newest_with(kernel, extra) {
+                let word = format!("  + {}", extra.word());
+                let _ = writeln!(text, "{word:<12} {}", path.display());
+            }
         }
     }
     for path in store.outdated()? {

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::KernelError;
-use crate::module::{self, Module};
+use crate::extra::Extra;
 use crate::recipe::{Edit, Variant, added, edits};
 use crate::store::{Image, Store, release};
 
@@ -47,7 +47,7 @@ const LIBC: [&str; 3] = [
     "/usr/lib/libc.a",
 ];
 
-/// Builds a kernel, with a module's queues compiled in if there is one, unless it is there or
+/// Builds a kernel, with what is to be compiled in beside the recipe, unless it is there or
 /// `again` is set. `say` is told each step, as a sentence without full stop.
 ///
 /// # Errors
@@ -55,11 +55,11 @@ const LIBC: [&str; 3] = [
 pub fn build(
     store: &Store,
     kernel: Variant,
-    module: Option<&Module>,
+    extra: Option<&Extra>,
     again: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, KernelError> {
-    build_from(Path::new(SOURCES), store, kernel, module, again, say)
+    build_from(Path::new(SOURCES), store, kernel, extra, again, say)
 }
 
 /// The same with the folder in which installed sources are.
@@ -67,7 +67,7 @@ fn build_from(
     sources: &Path,
     store: &Store,
     kernel: Variant,
-    module: Option<&Module>,
+    extra: Option<&Extra>,
     again: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, KernelError> {
@@ -76,9 +76,9 @@ fn build_from(
         store.dir().display()
     )))?;
     let _lock = lock(store, kernel, say)?;
-    let place = module.map_or_else(
+    let place = extra.map_or_else(
         || store.place(kernel),
-        |module| store.place_with(kernel, module),
+        |extra| store.place_with(kernel, extra),
     );
     let image = Image {
         kernel,
@@ -86,7 +86,7 @@ fn build_from(
     };
     // Whoever held the lock may have built it.
     if !again && place.is_file() {
-        if module.is_some() {
+        if extra.is_some() {
             now_newest(&place)?;
         }
         return Ok(image);
@@ -101,7 +101,7 @@ fn build_from(
     check_room(store.dir())?;
     let result = Building {
         kernel,
-        module,
+        extra,
         sources,
         dir: &dir,
         say,
@@ -113,7 +113,7 @@ fn build_from(
     Ok(image)
 }
 
-/// Of kernels with a module the newest is the one that runs.
+/// Of kernels with an addition the newest is the one that runs.
 fn now_newest(place: &Path) -> Result<(), KernelError> {
     // Read only: it may be running.
     let dated = File::open(place).and_then(|file| file.set_modified(std::time::SystemTime::now()));
@@ -207,7 +207,7 @@ fn check_room(dir: &Path) -> Result<(), KernelError> {
 /// A build under way.
 struct Building<'a> {
     kernel: Variant,
-    module: Option<&'a Module>,
+    extra: Option<&'a Extra>,
     sources: &'a Path,
     dir: &'a Path,
     say: &'a mut dyn FnMut(&str),
@@ -222,11 +222,11 @@ impl Building<'_> {
         tar.arg("-xJf").arg(&archive);
         self.step("unpack the source", &mut tar)?;
         let tree = self.dir.join(self.kernel.version.package());
-        if let Some(module) = self.module {
-            module.put(&tree)?;
+        if let Some(extra) = self.extra {
+            extra.put(&tree)?;
         }
-        let of_module = self.module.map(|_| module::EDIT);
-        for edit in edits(self.kernel).into_iter().chain(of_module) {
+        let of_extra = self.extra.map(Extra::edit);
+        for edit in edits(self.kernel).into_iter().chain(of_extra) {
             change(&tree, &edit).map_err(|error| KernelError::Step {
                 step: "change the source",
                 reason: format!("{}: {error}", edit.file),

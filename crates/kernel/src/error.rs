@@ -44,6 +44,27 @@ pub enum KernelError {
         /// The reason.
         source: io::Error,
     },
+    /// No congestion control there.
+    #[error("{} is no congestion control for a guest: {reason}", file.display())]
+    NoControl {
+        /// What was looked at.
+        file: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// No kernel has the congestion control of a scenario.
+    #[error(
+        "a flow has the congestion control `own`, and no {kernel} in {} has one: `sojourn kernel \
+         build{} --control FILE.c` compiles it in (about 3 minutes on two cores)",
+        dir.display(),
+        kernel.choice()
+    )]
+    NoOwnControl {
+        /// The kernel that runs.
+        kernel: Wanted,
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
     /// Programs or files that a build takes are missing.
     #[error(
         "building a kernel takes {}; on Debian, as root: apt-get install {packages}",

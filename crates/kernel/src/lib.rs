@@ -16,7 +16,9 @@
 )]
 
 mod build;
+mod control;
 mod error;
+mod extra;
 mod guard;
 mod guest;
 mod init;
@@ -30,7 +32,9 @@ mod task;
 mod world;
 
 pub use build::build;
+pub use control::Control;
 pub use error::KernelError;
+pub use extra::{Extra, ExtraKind};
 pub use guard::{become_guest, guard};
 pub use guest::{Guest, Machine, Roles};
 pub use init::init;

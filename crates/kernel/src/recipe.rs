@@ -223,15 +223,21 @@ impl Wanted {
         version && self.tick == kernel.tick
     }
 
-    /// The command that builds one.
-    pub fn command(self) -> String {
-        let mut command = "sojourn kernel build".to_owned();
+    /// The words that choose it there.
+    pub(crate) fn choice(self) -> String {
+        let mut words = String::new();
         if let Some(version) = self.version {
-            let _ = write!(command, " --version {version}");
+            let _ = write!(words, " --version {version}");
         }
         if self.tick != Tick::default() {
-            let _ = write!(command, " --hz {}", self.tick);
+            let _ = write!(words, " --hz {}", self.tick);
         }
+        words
+    }
+
+    /// The command that builds one.
+    pub fn command(self) -> String {
+        let mut command = format!("sojourn kernel build{}", self.choice());
         if self.module {
             let _ = write!(command, " --module {MODULE}");
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::KernelError;
-use crate::module::Module;
+use crate::extra::{Extra, ExtraKind};
 use crate::recipe::{Variant, Wanted};
 
 /// The folder of the kernels.
@@ -60,20 +60,20 @@ impl Store {
         self.dir.join(format!("linux-{kernel}-{}", kernel.recipe()))
     }
 
-    /// Where it stands with the module compiled in.
-    pub fn place_with(&self, kernel: Variant, module: &Module) -> PathBuf {
-        let start = Self::start_with_module(kernel);
-        self.dir.join(start + &module.number())
+    /// Where it stands with this compiled in.
+    pub fn place_with(&self, kernel: Variant, extra: &Extra) -> PathBuf {
+        let start = Self::start_with(kernel, extra.kind());
+        self.dir.join(start + &extra.number())
     }
 
-    /// How the name of a kernel with the module begins; the module's number follows.
-    fn start_with_module(kernel: Variant) -> String {
-        format!("linux-{kernel}-{}-module-", kernel.recipe())
+    /// How the name of a kernel with such an addition begins; its number follows.
+    fn start_with(kernel: Variant, extra: ExtraKind) -> String {
+        format!("linux-{kernel}-{}-{}-", kernel.recipe(), extra.word())
     }
 
-    /// The kernel with the module that was built, or asked for again, last.
-    fn newest_with_module(&self, kernel: Variant) -> Option<PathBuf> {
-        let start = Self::start_with_module(kernel);
+    /// The kernel with such an addition that was built, or asked for again, last.
+    pub fn newest_with(&self, kernel: Variant, extra: ExtraKind) -> Option<PathBuf> {
+        let start = Self::start_with(kernel, extra);
         let entries = fs::read_dir(&self.dir).ok()?.filter_map(Result::ok);
         let named = entries.filter(|entry| {
             let name = entry.file_name();
@@ -89,7 +89,7 @@ impl Store {
     /// Where one that is wanted would be.
     fn candidate(&self, kernel: Variant, with_module: bool) -> Option<PathBuf> {
         if with_module {
-            return self.newest_with_module(kernel);
+            return self.newest_with(kernel, ExtraKind::Module);
         }
         Some(self.place(kernel)).filter(|path| path.is_file())
     }
@@ -122,8 +122,8 @@ impl Store {
             entries => entries?,
         };
         let of = |kernel| {
-            let with_module = self.newest_with_module(kernel);
-            std::iter::once(self.place(kernel)).chain(with_module)
+            let extra = ExtraKind::ALL.map(|extra| self.newest_with(kernel, extra));
+            std::iter::once(self.place(kernel)).chain(extra.into_iter().flatten())
         };
         let current: Vec<_> = Variant::all().flat_map(of).collect();
         let mut outdated = Vec::new();
@@ -199,7 +199,7 @@ mod tests {
             said.starts_with(&start) && said.contains("`make module`"),
             "{said}"
         );
-        let start = Store::start_with_module(kernel);
+        let start = Store::start_with(kernel, ExtraKind::Module);
         let [old, new] =
             ["00000001", "00000000"].map(|number| dir.path().join(format!("{start}{number}")));
         for path in [&old, &new] {

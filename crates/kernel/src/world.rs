@@ -10,8 +10,11 @@ use sojourn_units::Time;
 use sojourn_world::{Cell, Cost, Progress, RunResult, Taps, World, WorldError, WorldName};
 
 use crate::KernelError;
+use crate::control;
+use crate::extra::ExtraKind;
 use crate::guest::{Ended, Guest, Machine};
 use crate::job::{Job, Output};
+use crate::store::Store;
 use crate::task::{PACKETS, Record, TASK, Task};
 
 /// Variables that a run with programs has in a guest, where this process has them. Others could
@@ -55,10 +58,19 @@ impl Kernel {
     }
 
     fn guest(&self, cell: &Cell, task: &Task) -> Result<Guest, KernelError> {
-        let machine = Machine {
+        let mut machine = Machine {
             seed: cell.seed,
             ..self.machine.clone()
         };
+        if control::is_in(cell) {
+            let store = Store::of_user()?;
+            let kernel = machine.kernel.kernel;
+            let with_control = store.newest_with(kernel, ExtraKind::Control);
+            machine.kernel.path = with_control.ok_or_else(|| KernelError::NoOwnControl {
+                kernel: kernel.into(),
+                dir: store.dir().to_owned(),
+            })?;
+        }
         // Programs' words are for people, so that they need the console.
         let programs = task.programs.iter().any(Option::is_some);
         let output = if programs {

@@ -2,17 +2,19 @@
 """Learns a congestion control or an AQM: a linear policy, by the cross-entropy method.
 
     python crates/python/examples/learn.py [control|aqm] [--rounds N] [--runs N] [--seconds N]
-                                           [--policy FILE]
+                                           [--policy FILE] [--control FILE]
 
 Each round draws as many policies as there are runs from a normal distribution and plays all of
 them at once. The next distribution is that of the best fifth (Rubinstein and Kroese, The
 Cross-Entropy Method, 2004; with de Boer and others' noise, which goes to zero). Prints the mean
 reward of the first policy and of the learned one over seeds that were not played, and their
-latency and goodput beside CUBIC in a FIFO queue and in fq_codel.
+latency and goodput beside CUBIC in a FIFO queue and in fq_codel. `--control` writes a congestion
+control of Linux with the learned weights, for `sojourn kernel build --control`.
 """
 
 import argparse
 import json
+import pathlib
 import time
 
 import gymnasium
@@ -78,6 +80,15 @@ def figures(results):
     return goodput, queue.sojourn_ms_mean.mean()
 
 
+def as_control(weights):
+    """policy.c with these weights, as numbers with 16 bits behind the point."""
+    fixed = lambda numbers: ", ".join(str(round(float(number) * 65536)) for number in numbers)
+    text = (pathlib.Path(__file__).parent / "policy.c").read_text(encoding="utf-8")
+    rows = ", ".join(f"{{{fixed(row)}}}" for row in weights)
+    text = text.replace("{WEIGHTS}", f"{{{rows}}}")
+    return text.replace("{TANH}", f"{{{fixed(numpy.tanh(numpy.arange(33) / 8))}}}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("agent", nargs="?", choices=AGENTS, default="control")
@@ -85,7 +96,10 @@ def main():
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--policy", help="a file for the learned policy, as JSON")
+    parser.add_argument("--control", help="a file for it as a congestion control of Linux, in C")
     given = parser.parse_args()
+    if given.control and given.agent != "control":
+        parser.error("--control goes with a congestion control")
 
     name, scenario, policy = AGENTS[given.agent]
     _, inputs, outputs, _ = policy
@@ -131,6 +145,8 @@ def main():
     if given.policy:
         with open(given.policy, "w", encoding="utf-8") as file:
             json.dump({"agent": given.agent, "weights": mean.tolist()}, file)
+    if given.control:
+        pathlib.Path(given.control).write_text(as_control(mean), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The environments for Gymnasium: what its checker asks, and that copies and repetitions are exact."""
 
 import copy
+import importlib.util
 import json
 import os
 import re
@@ -263,3 +264,36 @@ def test_the_example_learns(agent: str, tmp_path: Path) -> None:
     assert "nan" not in told
     assert "cubic, fq_codel" in told
     assert json.loads((tmp_path / "policy").read_text())["agent"] == agent
+
+
+def test_the_learned_control_of_linux_decides_as_the_policy(tmp_path: Path) -> None:
+    """policy.c in fixed point beside the same policy in floating point."""
+    examples = ROOT / "crates/python/examples"
+    spec = importlib.util.spec_from_file_location("learn", examples / "learn.py")
+    assert spec and spec.loader
+    learn = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(learn)
+    dice = numpy.random.default_rng(1)
+    weights = dice.normal(size=(2, 5))
+    features = dice.uniform(0, [4, 10, 1, 1, 1], size=(500, 5))
+    features[:, 4] = 1
+    types = "#include <stdint.h>\n#include <stdio.h>\n" + "".join(
+        f"typedef {c}int{bits}_t {kernel}{bits};\n"
+        for c, kernel in [("", "s"), ("u", "u")]
+        for bits in [32, 64]
+    )
+    main = (
+        "int main(void) { s32 f[5]; u32 window, pacing;\n"
+        'while (scanf("%d %d %d %d %d", f, f + 1, f + 2, f + 3, f + 4) == 5) {\n'
+        'policy_decide(f, &window, &pacing); printf("%u %u\\n", window, pacing); } return 0; }\n'
+    )
+    source, program = tmp_path / "policy.c", tmp_path / "policy"
+    source.write_text(f"#define POLICY_ALONE\n{types}{learn.as_control(weights)}{main}")
+    subprocess.run(["cc", "-O1", "-o", program, source], check=True)
+    fixed = numpy.round(features * 65536).astype(int)
+    lines = "\n".join(" ".join(map(str, row)) for row in fixed)
+    said = subprocess.run([program], input=lines, text=True, capture_output=True, check=True)
+    got = numpy.array([line.split() for line in said.stdout.splitlines()], float) / 65536
+    wanted = numpy.exp2(numpy.tanh(features @ weights.T) * [0.2, 1.0])
+    assert got.shape == wanted.shape
+    assert numpy.abs(got / wanted - 1).max() < 0.003

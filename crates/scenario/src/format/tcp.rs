@@ -125,6 +125,8 @@ words! {
         Nv = "nv" => Algorithm::Linux("nv"),
         /// Scalable TCP (Kelly 2003); only in Linux.
         Scalable = "scalable" => Algorithm::Linux("scalable"),
+        /// Your own, in the kernel world: `sojourn kernel build --control FILE.c`.
+        Own = "own" => Algorithm::Linux("own"),
         /// TCP Veno (Fu, Liew 2003); only in Linux.
         Veno = "veno" => Algorithm::Linux("veno"),
         /// YeAH-TCP (Baiocchi, Castellani, Vacirca 2007); only in Linux.
