@@ -69,6 +69,10 @@ impl From<WorldError> for NetError {
     }
 }
 
+/// # A network
+///
+/// Seven calls: make one, put stacks at its ends, let time pass, ask them, copy all, take the
+/// result.
 impl<S: Stack> Net<S> {
     /// The network of a scenario's text with this seed: of its first cell, if it sweeps anything.
     ///
@@ -99,18 +103,6 @@ impl<S: Stack> Net<S> {
         })
     }
 
-    /// Keeps the packets at all nodes in memory, up to `most` bytes, for [`Net::capture`] and for
-    /// the case that the run fails.
-    pub fn record(&mut self, most: usize) {
-        let taps = self.evidence.record(self.run.cell(), most);
-        self.tap(taps);
-    }
-
-    /// Shows the packets to taps from now on, in place of those before.
-    pub fn tap(&mut self, taps: Taps) {
-        self.run.tap(taps);
-    }
-
     /// Puts stacks at the two ends of a flow with `app = "outside"`: at its `from` node and at its
     /// `to` node. Of a flow with several instances they are those of the first without stacks. They
     /// have their first turn when the flow starts.
@@ -138,6 +130,14 @@ impl<S: Stack> Net<S> {
         ends
     }
 
+    /// Takes the run to `until`, or to its end.
+    ///
+    /// # Errors
+    /// When there are too many packets for the memory, or a stack stands still.
+    pub fn run_until(&mut self, until: Time) -> Result<(), NetError> {
+        self.run_while(until, |_| true)
+    }
+
     /// The stack at an end.
     ///
     /// # Panics
@@ -147,29 +147,32 @@ impl<S: Stack> Net<S> {
         &mut self.stacks[place.expect("the end has a stack")].stack
     }
 
-    /// The same, to look at; none when there is none.
-    pub fn look(&self, end: End) -> Option<&S> {
-        let held = self.stacks.iter().find(|held| held.end == end)?;
-        Some(&held.stack)
-    }
-
-    fn place(&self, end: End) -> Option<usize> {
-        self.stacks.iter().position(|held| held.end == end)
-    }
-
-    /// The run below, to look into.
-    pub const fn run(&self) -> &Run {
-        &self.run
-    }
-
-    /// Takes the run to `until`, or to its end.
+    /// A copy of the network and its stacks: both go on as this one alone would have.
     ///
     /// # Errors
-    /// When there are too many packets for the memory, or a stack stands still.
-    pub fn run_until(&mut self, until: Time) -> Result<(), NetError> {
-        self.run_while(until, |_| true)
+    /// When a part of the network cannot be copied. None inside when a stack cannot
+    /// ([`Stack::fork`]).
+    pub fn fork(&self) -> Result<Option<Self>, NoFork> {
+        let run = self.run.fork()?;
+        let stacks = self.stacks.iter().map(|held| {
+            let stack = held.stack.fork()?;
+            Some(Held { stack, ..*held })
+        });
+        Ok(stacks.collect::<Option<_>>().map(|stacks| Self {
+            run,
+            stacks,
+            evidence: self.evidence.fork(),
+        }))
     }
 
+    /// The result, once it is over.
+    pub fn finish(self) -> RunResult {
+        self.run.finish()
+    }
+}
+
+/// # More than that
+impl<S: Stack> Net<S> {
     /// The same while `goes_on` says so, which is asked after each turn of a stack.
     ///
     /// # Errors
@@ -208,17 +211,6 @@ impl<S: Stack> Net<S> {
         }
     }
 
-    /// Sends what a stack has to send, and asks when it wants its next turn.
-    fn let_send(&mut self, place: usize) {
-        let held = &mut self.stacks[place];
-        held.has_begun = true;
-        let now = self.run.now();
-        while let Some(datagram) = held.stack.output(now) {
-            self.run.send(held.end, datagram);
-        }
-        self.run.wake_at(held.end, held.stack.next_timeout());
-    }
-
     /// Has a stack send what somebody has just given it to do.
     ///
     /// # Panics
@@ -228,22 +220,22 @@ impl<S: Stack> Net<S> {
         self.let_send(place.expect("the end has a stack"));
     }
 
-    /// A copy of the network and its stacks: both go on as this one alone would have.
-    ///
-    /// # Errors
-    /// When a part of the network cannot be copied. None inside when a stack cannot
-    /// ([`Stack::fork`]).
-    pub fn fork(&self) -> Result<Option<Self>, NoFork> {
-        let run = self.run.fork()?;
-        let stacks = self.stacks.iter().map(|held| {
-            let stack = held.stack.fork()?;
-            Some(Held { stack, ..*held })
-        });
-        Ok(stacks.collect::<Option<_>>().map(|stacks| Self {
-            run,
-            stacks,
-            evidence: self.evidence.fork(),
-        }))
+    /// The same, to look at; none when there is none.
+    pub fn look(&self, end: End) -> Option<&S> {
+        let held = self.stacks.iter().find(|held| held.end == end)?;
+        Some(&held.stack)
+    }
+
+    /// The run below, to look into.
+    pub const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Keeps the packets at all nodes in memory, up to `most` bytes, for [`Net::capture`] and for
+    /// the case that the run fails.
+    pub fn record(&mut self, most: usize) {
+        let taps = self.evidence.record(self.run.cell(), most);
+        self.tap(taps);
     }
 
     /// What was [recorded](Net::record) so far, as a pcapng file; empty without.
@@ -251,9 +243,24 @@ impl<S: Stack> Net<S> {
         self.evidence.capture()
     }
 
-    /// The result, once it is over.
-    pub fn finish(self) -> RunResult {
-        self.run.finish()
+    /// Shows the packets to taps from now on, in place of those before.
+    pub fn tap(&mut self, taps: Taps) {
+        self.run.tap(taps);
+    }
+
+    fn place(&self, end: End) -> Option<usize> {
+        self.stacks.iter().position(|held| held.end == end)
+    }
+
+    /// Sends what a stack has to send, and asks when it wants its next turn.
+    fn let_send(&mut self, place: usize) {
+        let held = &mut self.stacks[place];
+        held.has_begun = true;
+        let now = self.run.now();
+        while let Some(datagram) = held.stack.output(now) {
+            self.run.send(held.end, datagram);
+        }
+        self.run.wake_at(held.end, held.stack.next_timeout());
     }
 }
 

@@ -80,6 +80,10 @@ pub enum Turn {
     Over,
 }
 
+/// # A run
+///
+/// Eight calls: make one, let time pass, copy it, take its result. Who has flows with ends outside
+/// lets time pass by [`Run::next`].
 impl Run {
     /// The run of a cell, before its first event.
     ///
@@ -102,12 +106,6 @@ impl Run {
             now: Time::ZERO,
             wakes: Vec::new(),
         })
-    }
-
-    /// Shows its packets to taps from now on, in the place of those before. Forks have none.
-    pub fn tap(&mut self, taps: Taps) {
-        let tapped = Box::new(Tapped::new(&self.cell, taps));
-        self.engine.net.passage.tapped = Some(tapped);
     }
 
     /// How far it has been taken.
@@ -139,6 +137,57 @@ impl Run {
         let forward = self.engine.forward(until);
         self.now = self.now.max(until.min(self.over()));
         forward.map_err(|stop| stop.told(&self.cell))
+    }
+
+    /// A copy. Both go on as this one alone would have, bit for bit; neither knows of the other.
+    ///
+    /// # Errors
+    /// When a part that is no cell's cannot be copied: a queue or a congestion control of one's own
+    /// without a `fork`.
+    pub fn fork(&self) -> Result<Self, NoFork> {
+        Ok(Self {
+            engine: self.engine.fork(&self.cell)?,
+            cell: self.cell.clone(),
+            now: self.now,
+            wakes: self.wakes.clone(),
+        })
+    }
+
+    /// The result as if nothing more happened. Its series are long enough for the whole run: what
+    /// they say of the time to come has no meaning.
+    pub fn so_far(&self) -> RunResult {
+        self.engine.so_far(&self.cell)
+    }
+
+    /// The result, once [`Run::forward`] has nothing more to do, or [`Run::next`] says that it is
+    /// over.
+    pub fn finish(mut self) -> RunResult {
+        self.engine.end();
+        self.engine.finish(&self.cell)
+    }
+
+    /// When nothing happens any more.
+    fn over(&self) -> Time {
+        self.engine.end + self.engine.drain
+    }
+}
+
+/// # Ends outside
+///
+/// Five calls for a program that holds both ends of a flow of the kind `outside`. The contract is
+/// above.
+impl Run {
+    /// The ends of a flow of the kind `outside`, of each of its instances: at its `from` node and
+    /// at its `to` node. Empty for other flows.
+    pub fn ends(&self, flow: &str) -> Vec<[End; 2]> {
+        let ways = (0..self.engine.flows.len()).map(crate::packet::Way::forth);
+        let of_flow = ways.filter(|way| {
+            let index = self.engine.flows[way.index() / 2] as usize;
+            self.cell.flows[index].name == flow
+        });
+        let outside = self.engine.net.passage.outside.as_ref();
+        let ends = of_flow.filter(|way| outside.is_some_and(|outside| outside.has(*way)));
+        ends.map(|way| [End(way), End(way.back())]).collect()
     }
 
     /// Lets time pass until an end that is outside has its turn, but not beyond `until`.
@@ -174,22 +223,10 @@ impl Run {
         }
     }
 
-    /// When nothing happens any more.
-    fn over(&self) -> Time {
-        self.engine.end + self.engine.drain
-    }
-
-    /// The ends of a flow of the kind `outside`, of each of its instances: at its `from` node and
-    /// at its `to` node. Empty for other flows.
-    pub fn ends(&self, flow: &str) -> Vec<[End; 2]> {
-        let ways = (0..self.engine.flows.len()).map(crate::packet::Way::forth);
-        let of_flow = ways.filter(|way| {
-            let index = self.engine.flows[way.index() / 2] as usize;
-            self.cell.flows[index].name == flow
-        });
-        let outside = self.engine.net.passage.outside.as_ref();
-        let ends = of_flow.filter(|way| outside.is_some_and(|outside| outside.has(*way)));
-        ends.map(|way| [End(way), End(way.back())]).collect()
+    /// Takes the next datagram that has come to an end.
+    pub fn receive(&mut self, end: End) -> Option<Arrival> {
+        let outside = self.engine.net.passage.outside.as_mut()?;
+        outside.take(end)
     }
 
     /// Sends a datagram from an end now. After the cell's duration it is not sent.
@@ -206,31 +243,22 @@ impl Run {
         self.engine.send_from_outside(end, datagram, self.now);
     }
 
-    /// Takes the next datagram that has come to an end.
-    pub fn receive(&mut self, end: End) -> Option<Arrival> {
-        let outside = self.engine.net.passage.outside.as_mut()?;
-        outside.take(end)
-    }
-
     /// Gives an end its turn at `time` ([`Turn::Due`]), and not when it wanted before; none: only
     /// when something comes.
     pub fn wake_at(&mut self, end: End, time: Option<Time>) {
         self.wakes.retain(|&(_, other)| other != end);
         self.wakes.extend(time.map(|time| (time, end)));
     }
+}
 
-    /// A copy. Both go on as this one alone would have, bit for bit; neither knows of the other.
-    ///
-    /// # Errors
-    /// When a part that is no cell's cannot be copied: a queue or a congestion control of one's own
-    /// without a `fork`.
-    pub fn fork(&self) -> Result<Self, NoFork> {
-        Ok(Self {
-            engine: self.engine.fork(&self.cell)?,
-            cell: self.cell.clone(),
-            now: self.now,
-            wakes: self.wakes.clone(),
-        })
+/// # To look into and to change
+///
+/// By the names that the scenario has for links and flows. A run without these calls has the same
+/// events, except after a change.
+impl Run {
+    /// The cell that it runs.
+    pub const fn cell(&self) -> &Cell {
+        &self.cell
     }
 
     /// The queue of a link, to look into: what it holds, has counted, and reports.
@@ -277,26 +305,14 @@ impl Run {
         }
     }
 
+    /// Shows its packets to taps from now on, in the place of those before. Forks have none.
+    pub fn tap(&mut self, taps: Taps) {
+        let tapped = Box::new(Tapped::new(&self.cell, taps));
+        self.engine.net.passage.tapped = Some(tapped);
+    }
+
     fn flow(&self, name: &str) -> Option<usize> {
         self.cell.flows.iter().position(|flow| flow.name == name)
-    }
-
-    /// The cell that it runs.
-    pub const fn cell(&self) -> &Cell {
-        &self.cell
-    }
-
-    /// The result as if nothing more happened. Its series are long enough for the whole run: what
-    /// they say of the time to come has no meaning.
-    pub fn so_far(&self) -> RunResult {
-        self.engine.so_far(&self.cell)
-    }
-
-    /// The result, once [`Run::forward`] has nothing more to do, or [`Run::next`] says that it is
-    /// over.
-    pub fn finish(mut self) -> RunResult {
-        self.engine.end();
-        self.engine.finish(&self.cell)
     }
 }
 
