@@ -131,6 +131,7 @@ python:
 	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m mypy --config-file crates/python/pyproject.toml crates/python/sojourn
+	$(CARGO) build --quiet --workspace --locked --example slope --example calm
 	$(PYTHON) -m pytest -q crates/python/tests
 
 playground:

@@ -42,7 +42,7 @@ impl FromStr for Reflector {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no reflector: an address that answers pings (`9.9.9.9`), ICMP \
+                "`{text}` is not a reflector: an address that answers pings (`9.9.9.9`), ICMP \
                  timestamps (`timestamp 9.9.9.9`) or UDP echo (`udp 192.0.2.1:7`)"
             )
         };

@@ -98,7 +98,7 @@ impl FromStr for Parent {
     }
 }
 
-/// Who looks at one of the module's queues again and again.
+/// Reads one of the module's queues repeatedly.
 pub struct Reader {
     kernel: Kernel,
     index: u32,

@@ -14,7 +14,7 @@ use clap::Args;
 use sojourn_batch::Results;
 use sojourn_evaluate::{Candidate, Card, Evaluation, Unfit};
 use sojourn_gateway::{Table, stop_on_signal, whole};
-use sojourn_loader::Plugins;
+use sojourn_loader::Sort;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -31,15 +31,18 @@ use std::sync::atomic::Ordering;
   sojourn evaluate --cc bbr3 --case beside --seeds 10
   sojourn evaluate --qdisc codel --world kernel    (after `sojourn kernel build`)
   sojourn evaluate --qdisc 'python:own.py:OneOfN n=50'    (the class OneOfN of own.py)
+  sojourn evaluate --cc 'rust:libcalm.so:Calm beta=0.8'   (a plug-in)
 
 Exit status: 0 when there is a card, 1 when a run failed, 2 when the input is wrong (nothing is
 run), 130 after Ctrl-C.")]
 pub(crate) struct EvaluateArgs {
-    /// The queue, in tc's words, or an AQM in Python: `python:FILE:CLASS` with NAME=VALUE options
+    /// The queue, in tc's words, or an AQM of yours: `python:FILE:CLASS` or `rust:FILE:TYPE`, with
+    /// NAME=VALUE options
     #[arg(long, value_name = "SPEC", required_unless_present = "cc")]
     qdisc: Option<String>,
 
-    /// The congestion control, as scenarios name it, or one in Python: `python:FILE:CLASS`
+    /// The congestion control, as scenarios name it, or one of yours: `python:FILE:CLASS` or
+    /// `rust:FILE:TYPE`, with NAME=VALUE options
     #[arg(long, value_name = "NAME", conflicts_with = "qdisc")]
     cc: Option<String>,
 
@@ -85,18 +88,11 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     if python::is_named(own) {
         return python::hand_over(&option, own, &[args.world]);
     }
-    if Plugins::is_named(own) && args.cc.is_some() {
-        return Err(WrongInput(format!(
-            "{option} {own}: a plug-in is a queue's: use --qdisc"
-        ))
-        .into());
-    }
-    let plugged = Plugins::is_named(own)
-        .then(|| Plugins::one(own))
-        .transpose();
-    let (plugins, stand_in) = plugged
-        .map_err(|why| WrongInput(format!("{option}: {why}")))?
-        .unzip();
+    let sort = match kind {
+        Candidate::Queue => Sort::Aqm,
+        Candidate::Control => Sort::Control,
+    };
+    let (plugins, stand_in) = plugins::one(&option, own, sort)?.unzip();
     let own = stand_in.as_ref().unwrap_or(own);
     let evaluation = Evaluation::new(kind, own, &args.case, args.seeds);
     let mut evaluation = evaluation.map_err(|unfit| wrong(&option, unfit))?;
@@ -111,7 +107,7 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
         }
     }
     let world = match plugins {
-        Some(plugins) => plugins::world(plugins, &option, &[args.world])?,
+        Some(plugins) => plugins::world(plugins, &option, &[args.world], false)?,
         None => world(args.world, args.queues.setup(&[args.world])?)?,
     };
     let stop = stop_on_signal()?;

@@ -6,6 +6,7 @@ mod folder;
 pub(crate) use again::again;
 
 use crate::out::check_out;
+use crate::plugins;
 use crate::progress::Bar;
 use crate::python;
 use crate::run::interrupted;
@@ -18,6 +19,7 @@ use sojourn_batch::{BatchError, Cost, StudyRuns};
 use sojourn_batch::{Results, clear};
 use sojourn_gateway::Table;
 use sojourn_gateway::{stop_on_signal, whole};
+use sojourn_loader::Plugins;
 use sojourn_qdisc::{Spec, SpecError};
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
@@ -42,6 +44,7 @@ use std::time::Instant;
   sojourn reproduce codel-red --out out/codel-red
   sojourn reproduce codel-red --queue 'fq_pie target 5ms' --out out/mine
   sojourn reproduce codel-red --queue 'python:own.py:OneOfN n=50' --out out/mine
+  sojourn reproduce codel-red --queue 'rust:libslope.so:Slope low=1ms' --out out/mine
   sojourn reproduce steering --claims S5,S7 --set tcp.mss=8948 --seeds 3
   sojourn reproduce codel-red --out out/codel-red --resume   (continues after an interruption)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
@@ -77,7 +80,7 @@ pub(crate) struct ReproduceArgs {
 
     /// Run this queue too, in place of each queue that the study compares, as `yours` in its charts
     /// and tables; claims are still judged on the study's own queues. It is in tc's words, or an
-    /// AQM in Python: `python:FILE:CLASS` with NAME=VALUE options
+    /// AQM of yours: `python:FILE:CLASS` or `rust:FILE:TYPE`, with NAME=VALUE options
     #[arg(long, value_name = "QUEUE", conflicts_with = "list")]
     queue: Option<Own>,
 
@@ -132,6 +135,8 @@ enum Own {
     Ours(Spec),
     /// The name of a class of Python.
     Python(String),
+    /// The name of an AQM of a library.
+    Library(String),
 }
 
 impl FromStr for Own {
@@ -140,6 +145,9 @@ impl FromStr for Own {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         if python::is_named(text) {
             return Ok(Self::Python(text.to_owned()));
+        }
+        if Plugins::is_named(text) {
+            return Ok(Self::Library(text.to_owned()));
         }
         text.parse().map(Self::Ours)
     }
@@ -158,7 +166,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         }
         return python::hand_over("--queue", class, &worlds::once(&args.world));
     }
-    let mut study = load(name, args)?;
+    let (mut study, mut plugins) = load(name, args)?;
     if args.list {
         print(&claims_of(&study))?;
         return Ok(0);
@@ -173,7 +181,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let choice = choose(&study, &names, args)?;
     let mut worlds = Vec::new();
     for (row, name) in names {
-        worlds.push((row, name, worlds::world(row, setup.clone())?));
+        let world = match plugins.take() {
+            Some(plugins) => plugins::world(plugins, "--queue", &rows, args.resume)?,
+            None => worlds::world(row, setup.clone())?,
+        };
+        worlds.push((row, name, world));
     }
     let folder = RunFolder::of(args)?;
     let mut parts = Vec::new();
@@ -200,6 +212,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     for failure in &found.failures {
         eprintln!("sojourn: {failure}");
     }
+    finish(args, &found, &cost)
+}
+
+/// Writes and prints what came out. Returns the exit status.
+fn finish(args: &ReproduceArgs, found: &Reproduced<'_>, cost: &Cost) -> anyhow::Result<u8> {
     if let Some(dir) = &args.out {
         let written = found.write(dir).and_then(|()| forget(dir));
         written.with_context(|| format!("--out {}", dir.display()))?;
@@ -209,14 +226,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         print(&found.json())?;
     } else if !args.quiet {
         let runs = format!("{} runs in {:.1} s\n", cost.runs, cost.wall_s);
-        print(&(text(&found) + &runs + &place(args.out.as_deref())))?;
+        print(&(text(found) + &runs + &place(args.out.as_deref())))?;
     }
     let failed = found.is_worse() || !found.failures.is_empty();
     Ok(if failed { FAILED } else { 0 })
 }
 
-/// The study with what the options change of it.
-fn load(name: &str, args: &ReproduceArgs) -> anyhow::Result<Study> {
+/// The study with what the options change of it, and the plug-in that one of them names.
+fn load(name: &str, args: &ReproduceArgs) -> anyhow::Result<(Study, Option<Plugins>)> {
     let options = Options {
         seeds: args.seeds.or(args.quick.then_some(1)),
         ..Options::default()
@@ -228,10 +245,17 @@ fn load(name: &str, args: &ReproduceArgs) -> anyhow::Result<Study> {
         let changed = study.with_set(&args.set, &chosen, &options);
         study = changed.map_err(WrongInput::from)?;
     }
-    if let Some(Own::Ours(queue)) = &args.queue {
-        study = study.with_queue(queue).map_err(WrongInput::from)?;
+    match &args.queue {
+        Some(Own::Ours(queue)) => study = study.with_queue(queue).map_err(WrongInput::from)?,
+        Some(Own::Library(queue)) => {
+            let (plugins, spec) = plugins::queue("--queue", queue)?;
+            let beside = study.with_queue_called(&spec, queue);
+            return Ok((beside.map_err(WrongInput::from)?, Some(plugins)));
+        }
+        // The package runs those of Python.
+        Some(Own::Python(_)) | None => {}
     }
-    Ok(study)
+    Ok((study, None))
 }
 
 /// What the command line says of a folder that cannot be gone on with.

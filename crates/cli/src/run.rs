@@ -268,7 +268,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     info.shard = args.shard.map(|shard| shard.of(&mut cells));
     let (mut worlds, mut parts, mut there) = (Vec::new(), Vec::new(), Vec::new());
     match plugins {
-        Some(plugins) => worlds.push(plugins::world(plugins, &info.name, &rows)?),
+        Some(plugins) => worlds.push(plugins::world(plugins, &info.name, &rows, args.resume)?),
         None => {
             for row in &rows {
                 worlds.push(worlds::world(row, args.setup())?);

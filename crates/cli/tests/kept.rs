@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{SMALL, good, sojourn};
+use common::{SMALL, STUDY, good, sojourn};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -70,33 +70,6 @@ fn an_old_study_is_judged_again_as_it_was() {
     });
     assert_eq!(untold, None, "too few seeds judge nothing");
 }
-
-const STUDY: &str = r#"format = "sojourn-study/1"
-name = "mine"
-title = "Mine"
-source = "nowhere"
-link = "up"
-[[setting]]
-name = "A"
-scenario = "small.toml"
-[axes.aqm]
-fifo."dumbbell.qdisc" = "pfifo limit 20"
-fq."dumbbell.qdisc" = "fq_codel"
-[[claim]]
-id = "M1"
-setting = "A"
-statement = "s"
-published = "p"
-seeds = 2
-check = ["for aqm: link.utilisation > 0.5"]
-[[chart]]
-title = "Used"
-setting = "A"
-kind = "bars"
-label = "%"
-x = "aqm"
-y = "link.utilisation"
-"#;
 
 /// Another queue has runs and bars of its own; claims have the cells and seeds that they had, also
 /// when the page is made again.

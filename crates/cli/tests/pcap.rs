@@ -214,7 +214,7 @@ fn what_cannot_be_used_is_named() {
     fails(
         &[&run[..], &["upp"]].concat(),
         2,
-        "`upp` is no link (up, down)",
+        "`upp` is neither a link (up, down)",
     );
     fails(&["run", "scenario.toml", "--pcap", "up"], 2, "--out");
     let command = ["run", "scenario.toml", "--client-command", "true"];

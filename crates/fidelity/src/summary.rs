@@ -86,7 +86,7 @@ impl Tally {
 pub struct Worst {
     /// Which.
     pub place: MatrixCell,
-    /// All its differences, in the order of [`FIGURES`], and whose each is that the seeds show.
+    /// All its differences, in the order of [`FIGURES`]. Each that the seeds show has its cause.
     pub differences: Vec<(Difference, Option<Cause>)>,
 }
 

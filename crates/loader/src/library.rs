@@ -1,10 +1,15 @@
-//! Shared libraries, and the AQMs that they export.
+//! Shared libraries, and the AQMs and congestion controls that they export.
 
-use crate::queue::{Fault, Loaded};
+use crate::control::LoadedControl;
+use crate::fault::Fault;
+use crate::queue::Loaded;
 use libloading::Library;
-use sojourn_plugin::abi::{AqmTable, ENTRY, Entry, Text};
+use sojourn_plugin::abi::Text;
+use sojourn_plugin::abi::aqm::{self, AqmTable};
+use sojourn_plugin::abi::control::{self, ControlTable};
 use sojourn_qdisc::{Limit, Packet, Qdisc, Setting, SingleQueue};
 use sojourn_scenario::problem::suggestion;
+use sojourn_tcp::{Config, CongestionControl};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -21,7 +26,7 @@ const LIMIT: u64 = 1000;
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The name is not of the right form.
-    #[error("`{0}` names no plug-in: write `rust:FILE.so:AQM NAME=VALUE ...`")]
+    #[error("`{0}` names no plug-in: write `rust:FILE.so:TYPE NAME=VALUE ...`")]
     Name(String),
     /// The file cannot be read.
     #[error("{file} cannot be read: {why}")]
@@ -41,17 +46,19 @@ pub enum LoadError {
     },
     /// The library lacks the function that a plug-in has.
     #[error(
-        "{file} is no plug-in for this program, as it has no `{ENTRY}`: build it with \
-         `sojourn_plugin::export!` of version {version}",
+        "{file} is not a plug-in for this program, as it has neither `{}` nor `{}`: build it with \
+         `export!` or `export_controls!` of `sojourn_plugin` {version}",
+        aqm::ENTRY,
+        control::ENTRY,
         version = env!("CARGO_PKG_VERSION")
     )]
     Entry {
         /// As it was written.
         file: String,
     },
-    /// The library has no such AQM.
-    #[error("{file} has no AQM `{name}`; {help}")]
-    Aqm {
+    /// The library has nothing of this name.
+    #[error("{file} has no AQM and no congestion control `{name}`; {help}")]
+    Unknown {
         /// As it was written.
         file: String,
         /// The name of none.
@@ -59,31 +66,70 @@ pub enum LoadError {
         /// What there is.
         help: String,
     },
-    /// The AQM refuses its options.
-    #[error("{name}: {why}")]
-    Options {
+    /// It is not what belongs there.
+    #[error("`{name}` is {}, and {}", .there.is(), .wanted.belongs())]
+    Misplaced {
         /// Whose.
         name: String,
-        /// Its word.
-        why: String,
+        /// What it is.
+        there: Sort,
+        /// What belongs there.
+        wanted: Sort,
     },
+    /// It refuses its options.
+    #[error("{0}")]
+    Options(String),
+    /// Nothing is left that could stand for it.
+    #[error("at most {0} congestion controls of plug-ins at once")]
+    TooMany(usize),
 }
 
-/// An AQM of a plug-in, with its options.
+/// What a plug-in is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// An AQM, which is a queue's.
+    Aqm,
+    /// A congestion control.
+    Control,
+}
+
+impl Sort {
+    const fn is(self) -> &'static str {
+        match self {
+            Self::Aqm => "an AQM",
+            Self::Control => "a congestion control",
+        }
+    }
+
+    const fn belongs(self) -> &'static str {
+        match self {
+            Self::Aqm => "an AQM belongs here: congestion controls are values of `cc`",
+            Self::Control => "a congestion control belongs here: AQMs are values of `qdisc`",
+        }
+    }
+}
+
+/// An AQM or a congestion control of a library, with its options.
 #[derive(Clone, Debug)]
 pub struct Plugin {
-    table: AqmTable,
+    table: Table,
     /// As it is called in the library.
     name: String,
     options: String,
-    limit: u64,
     /// What the table's functions are in.
     library: Arc<Library>,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Table {
+    /// With the packets that its queue holds.
+    Aqm(AqmTable, u64),
+    Control(ControlTable),
+}
+
 impl Plugin {
-    /// The AQM of a name, `rust:FILE.so:AQM n=5`; the file is seen from `base`. `limit=PACKETS` is
-    /// the queue's, 1000 by default, all other options are the AQM's.
+    /// What a name means, `rust:FILE.so:TYPE n=5`; the file is seen from `base`. Of an AQM
+    /// `limit=PACKETS` is the queue's, 1000 by default; all other options are the type's.
     ///
     /// The library's own code runs here for the first time: a plug-in can do whatever the program
     /// may.
@@ -98,82 +144,164 @@ impl Plugin {
         if file.is_empty() || name.is_empty() {
             return Err(form());
         }
-        // An absolute path: of another one the linker looks elsewhere.
-        let path = fs::canonicalize(base.join(file)).map_err(|why| {
-            let file = file.to_owned();
-            LoadError::File { file, why }
+        let library = opened(file, base)?;
+        let tables = exported(&library).ok_or_else(|| LoadError::Entry {
+            file: file.to_owned(),
         })?;
-        // SAFETY: whoever names a plug-in wants its code to run.
-        let library = unsafe { Library::new(&path) };
-        let library = library.map_err(|why| {
-            let file = file.to_owned();
-            LoadError::Library { file, why }
-        })?;
-        let tables = {
-            // SAFETY: the function's name says its type, and which version of it.
-            let entry = unsafe { library.get::<Entry>(ENTRY) };
-            let file = file.to_owned();
-            let entry = entry.map_err(|_| LoadError::Entry { file })?;
-            entry()
-        };
-        // SAFETY: the contract of the entry: constants of the library, which each table keeps.
-        let tables = unsafe { std::slice::from_raw_parts(tables.start, tables.count) };
-        let named = tables.iter().filter_map(|table| {
-            // SAFETY: as above.
-            let name = unsafe { table.name.get() };
-            Some((name?, *table))
-        });
-        let named: Vec<(&str, AqmTable)> = named.collect();
-        let Some((_, table)) = named.iter().find(|(known, _)| *known == name) else {
-            let known: Vec<&str> = named.iter().map(|(known, _)| *known).collect();
-            return Err(LoadError::Aqm {
+        let Some((_, table)) = tables.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = tables.iter().map(|(known, _)| *known).collect();
+            return Err(LoadError::Unknown {
                 file: file.to_owned(),
                 name: name.to_owned(),
                 help: suggestion(name, &known),
             });
         };
-        let table = *table;
-        let refused = |why: String| LoadError::Options {
+        let mut plugin = Self {
+            table: *table,
             name: name.to_owned(),
-            why,
-        };
-        let (limit, options) = limited(options).map_err(refused)?;
-        let plugin = Self {
-            table,
-            name: name.to_owned(),
-            options,
-            limit,
+            options: options.to_owned(),
             library: Arc::new(library),
         };
-        // One is made on trial, so that wrong options are known before anything runs.
-        let fault = Fault::default();
-        plugin.aqm::<false>(TRIAL, &fault);
-        fault.take().map_or(Ok(plugin), |why| Err(refused(why)))
+        match plugin.tried() {
+            None => Ok(plugin),
+            Some(why) => Err(LoadError::Options(why)),
+        }
     }
 
-    /// A queue with one of it. What goes wrong then is told to `fault`, which takes the first.
-    pub(crate) fn queue<P: Packet>(
+    /// Makes one on trial, so that wrong options are known before anything runs. What is wrong.
+    fn tried(&mut self) -> Option<String> {
+        if let Table::Aqm(_, limit) = &mut self.table {
+            match limited(&self.options) {
+                Ok(both) => (*limit, self.options) = both,
+                Err(why) => return Some(format!("{}: {why}", self.name)),
+            }
+        }
+        let fault = Fault::default();
+        match &self.table {
+            Table::Aqm(table, _) => drop(self.aqm::<false>(table, TRIAL, &fault)),
+            Table::Control(_) => drop(self.control(&Config::default(), &fault)),
+        }
+        fault.take()
+    }
+
+    /// What it is.
+    pub const fn sort(&self) -> Sort {
+        match self.table {
+            Table::Aqm(..) => Sort::Aqm,
+            Table::Control(_) => Sort::Control,
+        }
+    }
+
+    /// It, if it is of this sort.
+    ///
+    /// # Errors
+    /// When it is of the other.
+    pub(crate) fn of(self, wanted: Sort) -> Result<Self, LoadError> {
+        let there = self.sort();
+        if there == wanted {
+            return Ok(self);
+        }
+        let name = self.name;
+        Err(LoadError::Misplaced {
+            name,
+            there,
+            wanted,
+        })
+    }
+
+    /// A queue with one of it, if it is an AQM. What goes wrong then is told to `fault`, which
+    /// takes the first.
+    pub fn queue<P: Packet>(
         &self,
         setting: Setting<'_>,
         fault: &Fault,
     ) -> Option<Box<dyn Qdisc<P>>> {
-        let limit = Limit::Packets(self.limit);
-        Some(if self.table.sees_all_arrivals == 0 {
-            Box::new(SingleQueue::new(limit, self.aqm::<false>(setting, fault)?))
+        let Table::Aqm(table, limit) = &self.table else {
+            return None;
+        };
+        let limit = Limit::Packets(*limit);
+        Some(if table.sees_all_arrivals == 0 {
+            let aqm = self.aqm::<false>(table, setting, fault)?;
+            Box::new(SingleQueue::new(limit, aqm))
         } else {
-            Box::new(SingleQueue::new(limit, self.aqm::<true>(setting, fault)?))
+            let aqm = self.aqm::<true>(table, setting, fault)?;
+            Box::new(SingleQueue::new(limit, aqm))
         })
     }
 
-    fn aqm<const ALL: bool>(&self, setting: Setting<'_>, fault: &Fault) -> Option<Loaded<ALL>> {
+    /// One of it for an end of a connection, if it is a congestion control. `fault` as of a queue.
+    pub fn control(
+        &self,
+        config: &Config,
+        fault: &Fault,
+    ) -> Option<Box<dyn CongestionControl + Send>> {
+        let Table::Control(table) = &self.table else {
+            return None;
+        };
         let options = Text::of(&self.options);
-        Loaded::new(&self.table, options, setting, fault, &self.library)
+        let fault = &fault.of(&self.name);
+        let control = LoadedControl::new(table, options, config, fault, &self.library)?;
+        Some(Box::new(control))
+    }
+
+    fn aqm<const ALL: bool>(
+        &self,
+        table: &AqmTable,
+        setting: Setting<'_>,
+        fault: &Fault,
+    ) -> Option<Loaded<ALL>> {
+        let (options, fault) = (Text::of(&self.options), &fault.of(&self.name));
+        Loaded::new(table, options, setting, fault, &self.library)
     }
 
     /// What an error of a run calls it.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// The library of a file.
+fn opened(file: &str, base: &Path) -> Result<Library, LoadError> {
+    // An absolute path: of another one the linker looks elsewhere.
+    let path = fs::canonicalize(base.join(file)).map_err(|why| {
+        let file = file.to_owned();
+        LoadError::File { file, why }
+    })?;
+    // SAFETY: whoever names a plug-in wants its code to run.
+    let library = unsafe { Library::new(&path) };
+    library.map_err(|why| {
+        let file = file.to_owned();
+        LoadError::Library { file, why }
+    })
+}
+
+/// What a library exports, by name; none when it is no plug-in.
+fn exported(library: &Library) -> Option<Vec<(&str, Table)>> {
+    // SAFETY: the function's name says its type, and which version of it.
+    let aqms = unsafe { library.get::<aqm::Entry>(aqm::ENTRY) };
+    // SAFETY: as above.
+    let controls = unsafe { library.get::<control::Entry>(control::ENTRY) };
+    if aqms.is_err() && controls.is_err() {
+        return None;
+    }
+    let aqms = aqms.ok().map(|entry| entry());
+    let controls = controls.ok().map(|entry| entry());
+    let mut all: Vec<(Text, Table)> = Vec::new();
+    if let Some(tables) = aqms {
+        // SAFETY: the contract of the entry: constants of the library.
+        let tables = unsafe { std::slice::from_raw_parts(tables.start, tables.count) };
+        all.extend(tables.iter().map(|it| (it.name, Table::Aqm(*it, LIMIT))));
+    }
+    if let Some(tables) = controls {
+        // SAFETY: as above.
+        let tables = unsafe { std::slice::from_raw_parts(tables.start, tables.count) };
+        all.extend(tables.iter().map(|it| (it.name, Table::Control(*it))));
+    }
+    // SAFETY: as above, and the library is borrowed as long as the names.
+    let named = all
+        .into_iter()
+        .filter_map(|(name, table)| Some((unsafe { name.get() }?, table)));
+    Some(named.collect())
 }
 
 /// Where the trial stands.
@@ -192,7 +320,7 @@ fn limited(options: &str) -> Result<(u64, String), String> {
             Some(value) => {
                 let packets = value.parse().ok().filter(|packets| *packets > 0);
                 limit = packets.ok_or_else(|| {
-                    format!("option `limit`: `{value}` is no number of packets, 1 or more")
+                    format!("option `limit`: `{value}` is not a number of packets; write 1 or more")
                 })?;
             }
             None => others.push(word),

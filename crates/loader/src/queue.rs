@@ -1,58 +1,14 @@
-//! The program's side of the border: a plug-in's object as an AQM.
+//! The program's side of the border to AQMs: a plug-in's object as one.
 
+use crate::fault::{Fault, tell};
 use libloading::Library;
-use sojourn_plugin::abi::{self, AqmTable, Ask, InstanceSetting, Notice, Text};
+use sojourn_plugin::abi::aqm::{AqmTable, Ask, DROP, InstanceSetting, MARK, Notice, Packet, Queue};
+use sojourn_plugin::abi::{PASS, Text};
 use sojourn_qdisc::{Aqm, Facts, QueueView, Setting, Verdict};
 use sojourn_units::{Span, Time};
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// What went wrong first, of all that share it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fault {
-    first: Arc<Mutex<Option<String>>>,
-    /// Whose it is, in front of what is told.
-    name: String,
-}
-
-impl Fault {
-    /// The same for one of those that share it.
-    pub(crate) fn of(&self, name: &str) -> Self {
-        let first = Arc::clone(&self.first);
-        let name = format!("{name}: ");
-        Self { first, name }
-    }
-
-    fn told(&self, why: &str) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| format!("{}{why}", self.name));
-    }
-
-    pub(crate) fn has_come(&self) -> bool {
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.is_some()
-    }
-
-    pub(crate) fn take(&self) -> Option<String> {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.take()
-    }
-
-    /// For [`tell`].
-    fn context(&self) -> *mut c_void {
-        std::ptr::from_ref(self).cast_mut().cast()
-    }
-}
-
-/// Takes a plug-in's word to the [`Fault`] of the call.
-extern "C" fn tell(context: *mut c_void, text: Text) {
-    // SAFETY: the context of each call is a fault that lives as long as the call.
-    let fault = unsafe { &*context.cast::<Fault>() };
-    // SAFETY: the plug-in keeps the text as long as it tells it.
-    let text = unsafe { text.get() };
-    fault.told(text.unwrap_or("it says why, but not in UTF-8"));
-}
+use std::sync::Arc;
 
 /// An object of a plug-in. `ALL`: it is asked about all arrivals.
 pub(crate) struct Loaded<const ALL: bool> {
@@ -108,12 +64,12 @@ impl<const ALL: bool> Loaded<ALL> {
         if self.is_broken {
             return Verdict::Pass;
         }
-        let queue = abi::Queue {
+        let queue = Queue {
             bytes: view.bytes,
             head_wait: view.head_wait.as_nanos(),
             packets: view.packets,
         };
-        let seen = abi::Packet {
+        let seen = Packet {
             sojourn: sojourn.as_nanos(),
             len: packet.len,
             ecn: packet.ecn() as u32,
@@ -132,12 +88,13 @@ impl<const ALL: bool> Loaded<ALL> {
             )
         };
         match answer {
-            abi::PASS => Verdict::Pass,
-            abi::MARK if packet.ect() => Verdict::Mark,
+            PASS => Verdict::Pass,
+            MARK if packet.ect() => Verdict::Mark,
             // As everywhere: who cannot be told by a mark is told by a drop.
-            abi::MARK | abi::DROP => Verdict::Drop,
+            MARK | DROP => Verdict::Drop,
             other => {
-                self.breaks(other);
+                self.is_broken = true;
+                self.fault.wrong_answer(other);
                 Verdict::Pass
             }
         }
@@ -150,17 +107,9 @@ impl<const ALL: bool> Loaded<ALL> {
         let (object, context) = (self.object.as_ptr(), self.fault.context());
         // SAFETY: as in `ask`.
         let answer = unsafe { notice(object, now.as_nanos(), context, tell) };
-        if answer != abi::PASS {
-            self.breaks(answer);
-        }
-    }
-
-    /// After an answer that is none.
-    fn breaks(&mut self, answer: u32) {
-        self.is_broken = true;
-        if answer != abi::PANICKED {
-            self.fault
-                .told(&format!("answers {answer}, which is no verdict"));
+        if answer != PASS {
+            self.is_broken = true;
+            self.fault.wrong_answer(answer);
         }
     }
 }

@@ -1,27 +1,36 @@
 //! Scenarios that name plug-ins, and the world that runs them.
 
-use crate::library::{LoadError, PREFIX, Plugin};
-use crate::queue::Fault;
-use sojourn_qdisc::{Qdisc, Setting, Spec};
-use sojourn_scenario::problem::Origin;
-use sojourn_scenario::{Options, Problem, Problems, Scenario, StandIns};
+use crate::fault::Fault;
+use crate::library::{LoadError, PREFIX, Plugin, Sort};
+use crate::names::Named;
+use sojourn_qdisc::{Qdisc, Setting};
+use sojourn_scenario::{Options, Problems, Scenario};
 use sojourn_sim::{Instead, Packet, Sim};
-use sojourn_world::{Cell, Interface, Progress, RunResult, Taps, World, WorldError, WorldName};
+use sojourn_tcp::{Algorithm, Config, CongestionControl};
+use sojourn_world::{
+    Cell, Flow, Interface, Progress, RunResult, Taps, Transport, World, WorldError, WorldName,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 use thiserror::Error;
 
-/// The simulated world with plug-ins, each of which a queue stands for in cells.
+/// The simulated world with plug-ins, each of which a queue or a congestion control stands for in
+/// cells.
 #[derive(Debug, Default)]
-pub struct Plugins {
-    names: StandIns,
-    loaded: Vec<(Spec, Plugin)>,
-}
+pub struct Plugins(Named);
 
 /// A plug-in has failed in the middle of a run.
 #[derive(Debug, Error)]
 #[error("plug-in {0}")]
 struct Failed(String);
+
+/// A flow cannot have the congestion control of a plug-in.
+#[derive(Debug, Error)]
+#[error("flow `{flow}`: ns-2's senders (`tcp.agent`) ask no congestion control, so not {name}")]
+struct Unasked {
+    flow: String,
+    name: String,
+}
 
 impl Plugins {
     /// Whether a text names a plug-in.
@@ -40,122 +49,88 @@ impl Plugins {
         base: &Path,
         options: &Options,
     ) -> Result<Option<(Scenario, Self)>, Problems> {
-        let mut plugins = Self::default();
-        let replaced = plugins.text(name, text, base)?;
-        let mut options = options.clone();
-        for (given, option) in [
-            (&mut options.sets, "--set"),
-            (&mut options.sweeps, "--sweep"),
-        ] {
-            for given in given {
-                *given = plugins.option(option, given)?;
-            }
-        }
-        if plugins.loaded.is_empty() {
+        let mut named = Named::default();
+        let (text, options) = named.replaced(name, text, base, options)?;
+        if named.is_empty() {
             return Ok(None);
         }
-        let mut scenario = Scenario::parse(name, &replaced, base, &options)?;
+        let mut scenario = Scenario::parse(name, &text, base, &options)?;
+        let plugins = Self(named);
         plugins.name(&mut scenario);
         Ok(Some((scenario, plugins)))
     }
 
-    /// The plug-in that a name means, alone, and the queue that stands for it. Its file is seen
-    /// from the working directory.
+    /// The plug-in that a name means, alone, and what stands for it. Its file is seen from the
+    /// working directory.
     ///
     /// # Errors
-    /// When it cannot be loaded.
-    pub fn one(name: &str) -> Result<(Self, String), LoadError> {
-        let mut plugins = Self::default();
-        let stand_in = plugins.stand_in(name, Path::new(""))?;
-        Ok((plugins, stand_in))
+    /// When it cannot be loaded, or is not of this sort.
+    pub fn one(name: &str, wanted: Sort) -> Result<(Self, String), LoadError> {
+        let mut named = Named::default();
+        let stand_in = named.stand_in(name, Path::new(""), Some(wanted))?;
+        Ok((Self(named), stand_in))
     }
 
     /// Has a scenario with stand-ins say the plug-ins' names.
     pub fn name(&self, scenario: &mut Scenario) {
-        self.names.put_back(&mut scenario.info, &mut scenario.cells);
+        let names = &self.0.names;
+        names.put_back(&mut scenario.info, &mut scenario.cells);
     }
-
-    /// What stands for a plug-in, which is loaded once.
-    fn stand_in(&mut self, name: &str, base: &Path) -> Result<String, LoadError> {
-        if let Some(known) = self.names.of(name) {
-            return Ok(known.to_owned());
-        }
-        let plugin = Plugin::load(name, base)?;
-        let spec = Spec::pfifo(u32::MAX - self.loaded.len() as u32);
-        let stand_in = spec.to_string();
-        self.names.add(&stand_in, name);
-        self.loaded.push((spec, plugin));
-        Ok(stand_in)
-    }
-
-    /// A scenario's text with stand-ins.
-    fn text(&mut self, name: &str, text: &str, base: &Path) -> Result<String, Problems> {
-        let mut replaced = String::with_capacity(text.len());
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            let is_remark = line.trim_start().starts_with('#');
-            let mut rest = line;
-            while let Some((before, quoted, after)) = quoted(rest).filter(|_| !is_remark) {
-                let stand_in = self.stand_in(quoted, base).map_err(|why| {
-                    let at = start + (line.len() - rest.len()) + before.len() + 1;
-                    let field = line.split('=').next().unwrap_or_default().trim();
-                    let mut problems = Problems::with_source(name, text);
-                    let at = Origin::new(0, at..at + quoted.len());
-                    problems.add(Problem::new(at, field, why.to_string()));
-                    problems
-                })?;
-                replaced.extend([before, "\"", &stand_in, "\""]);
-                rest = after;
-            }
-            replaced.push_str(rest);
-            start += line.len();
-        }
-        Ok(replaced)
-    }
-
-    /// The argument of `--set` or `--sweep` with stand-ins.
-    fn option(&mut self, option: &str, given: &str) -> Result<String, Problems> {
-        let Some((key, value)) = given.split_once('=').filter(|_| given.contains(PREFIX)) else {
-            return Ok(given.to_owned());
-        };
-        let mut parts = Vec::new();
-        for part in value.split(',') {
-            let bare = part.trim_matches(|edge: char| edge == ' ' || "[]\"'".contains(edge));
-            parts.push(if Self::is_named(bare) {
-                let stand_in = self.stand_in(bare, Path::new(""));
-                let stand_in =
-                    stand_in.map_err(|why| Problems::alone(option, format!("{key}: {why}")))?;
-                part.replacen(bare, &stand_in, 1)
-            } else {
-                part.to_owned()
-            });
-        }
-        Ok(format!("{key}={}", parts.join(",")))
-    }
-}
-
-/// The next text in quotes that names a plug-in, with what comes before and after the quotes.
-fn quoted(line: &str) -> Option<(&str, &str, &str)> {
-    let starts = ['"', '\''].into_iter().filter_map(|quote| {
-        let at = line.find(&format!("{quote}{PREFIX}"))?;
-        Some((at, quote))
-    });
-    let (at, quote) = starts.min()?;
-    let (inside, after) = line[at + 1..].split_once(quote)?;
-    Some((&line[..at], inside, after))
 }
 
 /// What a run has in the place of stand-ins.
 struct Making<'a> {
-    plugins: &'a Plugins,
+    plugins: &'a Named,
+    /// Flows whose congestion control is a plug-in's.
+    controls: Vec<(String, &'a Plugin)>,
     fault: Fault,
+}
+
+impl<'a> Making<'a> {
+    /// For a cell, in which nothing stands for congestion controls any more.
+    fn new(plugins: &'a Named, fault: Fault, cell: &mut Cell) -> Result<Self, Unasked> {
+        let mut controls = Vec::new();
+        for flow in &mut cell.flows {
+            let Transport::Tcp(config) = &mut flow.transport else {
+                continue;
+            };
+            let Algorithm::Linux(stands) = config.algorithm else {
+                continue;
+            };
+            let mut all = plugins.controls.iter();
+            let Some((_, plugin)) = all.find(|(stand_in, _)| *stand_in == stands) else {
+                continue;
+            };
+            if config.ns2.is_some() {
+                let (flow, name) = (flow.name.clone(), plugin.name().to_owned());
+                return Err(Unasked { flow, name });
+            }
+            config.algorithm = Algorithm::Reno;
+            controls.push((flow.name.clone(), plugin));
+        }
+        Ok(Self {
+            plugins,
+            controls,
+            fault,
+        })
+    }
 }
 
 impl Instead for Making<'_> {
     fn queue(&mut self, at: &Interface, setting: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
-        let mut all = self.plugins.loaded.iter();
+        let mut all = self.plugins.queues.iter();
         let (_, plugin) = all.find(|(spec, _)| *spec == at.qdisc)?;
-        plugin.queue(setting, &self.fault.of(plugin.name()))
+        plugin.queue(setting, &self.fault)
+    }
+
+    fn control(
+        &mut self,
+        flow: &Flow,
+        config: &Config,
+    ) -> Option<Box<dyn CongestionControl + Send>> {
+        let mut all = self.controls.iter();
+        let (_, plugin) = all.find(|(name, _)| *name == flow.name)?;
+        plugin.control(config, &self.fault)
     }
 }
 
@@ -171,17 +146,16 @@ impl World for Plugins {
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let fault = Fault::default();
-        let mut making = Making {
-            plugins: self,
-            fault: fault.clone(),
-        };
+        let mut cell = cell.clone();
+        let making = Making::new(&self.0, fault.clone(), &mut cell);
+        let mut making = making.map_err(WorldError::unfit)?;
         let mut ask = |now| {
             if fault.has_come() {
                 return ControlFlow::Break(());
             }
             progress(now)
         };
-        let result = Sim.run_with(cell, taps, &mut ask, &mut making);
+        let result = Sim.run_with(&cell, taps, &mut ask, &mut making);
         match fault.take() {
             Some(why) => Err(WorldError::machine(Failed(why))),
             None => result,

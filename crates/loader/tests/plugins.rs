@@ -1,7 +1,7 @@
 //! Plug-ins in scenarios: the decisions are those of the same AQM without a border, and what is
 //! wrong is told with its place.
 
-use sojourn_loader::{Plugin, Plugins};
+use sojourn_loader::{Plugin, Plugins, Sort};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::Sim;
 use sojourn_world::{Cell, RunResult, Taps, World};
@@ -21,6 +21,10 @@ fn built() -> PathBuf {
 }
 
 fn scenario(queues: &[&str]) -> String {
+    swept("dumbbell.qdisc", queues)
+}
+
+fn swept(field: &str, values: &[&str]) -> String {
     format!(
         r#"format = "sojourn-scenario/1"
 name = "own"
@@ -31,7 +35,7 @@ rtt = "40ms"
 rate = "8mbit"
 
 [sweep]
-dumbbell.qdisc = {queues:?}
+{field} = {values:?}
 
 [[flow]]
 name = "download"
@@ -92,6 +96,127 @@ fn behind_the_border_the_same_aqm_decides_the_same() {
 }
 
 #[test]
+fn behind_the_border_the_same_control_decides_the_same() {
+    let file = built().display().to_string();
+    for (control, same) in [
+        ("cubic", "SameCubic"),
+        ("vegas", "SameVegas"),
+        ("westwood", "SameWestwood"),
+        ("bbr", "SameBbr"),
+    ] {
+        let own = format!("rust:{file}:{same}");
+        let few = format!("{own} window=2");
+        // A scenario may name one that a plug-in could stand behind.
+        let values = [control, &own, &few, "lp"];
+        let (scenario, plugins) = read(&swept("tcp.cc", &values));
+        let axis: Vec<&str> = { scenario.info.axes[0].values.iter() }
+            .map(String::as_str)
+            .collect();
+        assert_eq!(axis, values, "names are put back");
+        let flows = |cell: usize| format!("{:?}", run(&plugins, &scenario.cells[cell]).flows);
+        assert_eq!(flows(0), flows(1), "{control}");
+        assert_ne!(flows(0), flows(2), "options arrive");
+        let refused = plugins.run(&scenario.cells[3], Taps::default(), &mut |_| {
+            ControlFlow::Continue(())
+        });
+        let said = refused.expect_err("only Linux has it").to_string();
+        assert!(said.contains("no congestion control lp"), "{said}");
+    }
+}
+
+#[test]
+fn marks_reach_a_control() {
+    let own = format!("rust:{}:SameCubic", built().display());
+    let text = swept("tcp.cc", &["cubic", &own]);
+    for ecn in ["true", "\"accecn\""] {
+        let text = text.replace("tcp.ecn = true", &format!("tcp.ecn = {ecn}"));
+        let text = text.replace("rate = ", "qdisc = \"codel\"\nrate = ");
+        let (scenario, plugins) = read(&text);
+        let results = [0, 1].map(|cell| run(&plugins, &scenario.cells[cell]));
+        assert!(results[0].links.iter().any(|link| link.marks > 0));
+        let flows = results.map(|result| format!("{:?}", result.flows));
+        assert_eq!(flows[0], flows[1], "{ecn}");
+    }
+}
+
+#[test]
+fn a_control_that_fails_ends_the_run() {
+    for (options, why) in [
+        ("at=50", "panicked: ACK 50 is one too many"),
+        (
+            "at=50 panics=false",
+            "its window is 0: say 1 segment or more",
+        ),
+    ] {
+        let name = format!("rust:{}:Fails {options}", built().display());
+        let (scenario, plugins) = read(&swept("tcp.cc", &[&name]));
+        let run = plugins.run(&scenario.cells[0], Taps::default(), &mut |_| {
+            ControlFlow::Continue(())
+        });
+        let error = run.expect_err("it fails").to_string();
+        assert_eq!(error, format!("plug-in Fails: {why}"));
+    }
+}
+
+#[test]
+fn ns_2s_senders_ask_no_control() {
+    let name = format!("rust:{}:SameCubic", built().display());
+    let text = format!("{}tcp.agent = \"ns2\"\n", swept("tcp.cc", &[&name]));
+    let text = text.replace("tcp.ecn = true\n", "");
+    let (scenario, plugins) = read(&text);
+    let run = plugins.run(&scenario.cells[0], Taps::default(), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    let error = run.expect_err("it would not be asked").to_string();
+    assert!(error.contains("not SameCubic"), "{error}");
+}
+
+#[test]
+fn each_sort_has_its_place() {
+    let file = built().display().to_string();
+    let (aqm, control) = (format!("rust:{file}:Same"), format!("rust:{file}:SameBbr"));
+    let wrong = |text: &str| {
+        let read = Plugins::scenario("own.toml", text, Path::new(""), &Options::default());
+        read.map(|_| ()).expect_err("a wrong place").to_string()
+    };
+    let said = wrong(&scenario(&["codel", &control]));
+    let place = "own.toml:10:29: dumbbell.qdisc: `SameBbr` is a congestion control, and an AQM \
+                 belongs here";
+    assert!(said.starts_with(place), "{said}");
+    let said = wrong(&scenario(&["codel"]).replace(
+        "tcp.ecn = true",
+        &format!("tcp = {{ ecn = true, cc = \"{aqm}\" }}"),
+    ));
+    assert!(
+        said.contains(": cc: `Same` is an AQM, and a congestion control belongs here"),
+        "{said}"
+    );
+    let one = Plugins::one(&control, Sort::Aqm).map(|_| ());
+    let said = one.expect_err("a queue is wanted").to_string();
+    assert!(
+        said.starts_with("`SameBbr` is a congestion control"),
+        "{said}"
+    );
+}
+
+#[test]
+fn as_many_controls_stand_as_there_are_stand_ins() {
+    let named = |count: u32| {
+        let one = |window| format!("rust:{}:SameCubic window={window}", built().display());
+        let values: Vec<String> = (1..=count).map(one).collect();
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        swept("tcp.cc", &values)
+    };
+    assert_eq!(read(&named(11)).0.cells.len(), 11);
+    let read = Plugins::scenario("own.toml", &named(12), Path::new(""), &Options::default());
+    let said = read.map(|_| ()).expect_err("one too many").to_string();
+    assert!(
+        said.contains("at most 11 congestion controls of plug-ins at once"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_panic_ends_the_run_with_its_words() {
     let name = format!("rust:{}:Panics at=50", built().display());
     let (scenario, plugins) = read(&scenario(&[&name]));
@@ -115,7 +240,7 @@ fn wrong_names_are_told() {
     };
     assert_eq!(
         wrong("rust:libfaulty.so"),
-        "`rust:libfaulty.so` names no plug-in: write `rust:FILE.so:AQM NAME=VALUE ...`"
+        "`rust:libfaulty.so` names no plug-in: write `rust:FILE.so:TYPE NAME=VALUE ...`"
     );
     assert_eq!(
         wrong("rust:none.so:Same"),
@@ -123,7 +248,7 @@ fn wrong_names_are_told() {
     );
     assert_eq!(
         wrong(&format!("rust:{file}:Sane")),
-        format!("{file} has no AQM `Sane`; did you mean `Same`?")
+        format!("{file} has no AQM and no congestion control `Sane`; did you mean `Same`?")
     );
     for (options, why) in [
         ("target=20", "option `target`: `20`: "),
@@ -133,11 +258,11 @@ fn wrong_names_are_told() {
         ),
         (
             "target",
-            "`target` is no option: write options as NAME=VALUE, like `n=5`",
+            "`target` is not an option: write options as NAME=VALUE, like `n=5`",
         ),
         (
             "limit=0",
-            "option `limit`: `0` is no number of packets, 1 or more",
+            "option `limit`: `0` is not a number of packets; write 1 or more",
         ),
     ] {
         let said = wrong(&format!("rust:{file}:Same {options}"));

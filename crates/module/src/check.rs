@@ -327,7 +327,7 @@ impl<K: Kernel> Checked<K> {
     /// A discipline by its string.
     ///
     /// # Errors
-    /// When the string is no discipline's.
+    /// When the string names no discipline.
     pub fn new(text: &str) -> Result<Self, SpecError> {
         Instance::new(text, LINK).map(Self)
     }
@@ -335,7 +335,7 @@ impl<K: Kernel> Checked<K> {
     /// Follows another string.
     ///
     /// # Errors
-    /// When the string is no discipline's.
+    /// When the string names no discipline.
     pub fn change(&mut self, text: &str, now: Time) -> Result<(), SpecError> {
         self.0.change(text, now)
     }
@@ -371,7 +371,7 @@ impl<K: Kernel> Queue for Checked<K> {
 /// What a discipline decides on so many packets: `[hashed] DISCIPLINE`, as [`read`] takes it.
 ///
 /// # Errors
-/// When the string is no discipline's.
+/// When the string names no discipline.
 pub fn digest<K: Kernel>(text: &str, seed: u64, packets: u64) -> Result<Digest, SpecError> {
     let (hashed, text) = read(text);
     let traffic = Traffic {

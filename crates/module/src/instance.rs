@@ -93,7 +93,7 @@ impl<K: Kernel> Instance<K> {
     /// A discipline by its string.
     ///
     /// # Errors
-    /// When the string is no discipline's.
+    /// When the string names no discipline.
     pub fn new(text: &str, link: Link) -> Result<Self, SpecError> {
         let spec: Spec = text.parse()?;
         Ok(Self {
@@ -162,7 +162,7 @@ impl<K: Kernel> Instance<K> {
     /// Follows another string. What is held stays, in its order.
     ///
     /// # Errors
-    /// When the string is no discipline's; then nothing changes.
+    /// When the string names no discipline; then nothing changes.
     pub fn change(&mut self, text: &str, now: Time) -> Result<(), SpecError> {
         let spec: Spec = text.parse()?;
         spec.reconfigure(&mut self.live, self.link.setting(), now);

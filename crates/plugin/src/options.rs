@@ -1,8 +1,11 @@
-//! The options of a plug-in's AQM: `n=5 low=5ms`.
+//! The options of an AQM or a congestion control: `n=5 low=5ms`.
 
 use sojourn_units::{Span, parse_span};
 use std::fmt::Display;
 use std::str::FromStr;
+
+/// What is wrong with a text that no Rust program has written.
+pub(crate) const NO_UTF8: &str = "a name or an option that is not UTF-8";
 
 /// Options as they are written behind a name. Each is asked for once; what nobody has asked for is
 /// an error.
@@ -23,7 +26,7 @@ impl<'a> Options<'a> {
         for word in text.split_whitespace() {
             let pair = word.split_once('=').filter(|(name, _)| !name.is_empty());
             let (name, value) = pair.ok_or_else(|| {
-                format!("`{word}` is no option: write options as NAME=VALUE, like `n=5`")
+                format!("`{word}` is not an option: write options as NAME=VALUE, like `n=5`")
             })?;
             if words.iter().any(|(known, _)| *known == name) {
                 return Err(format!("option `{name}` comes twice"));
@@ -106,7 +109,7 @@ mod tests {
         let wrong = |text: &str| Options::parse(text).map(|_| ()).unwrap_err();
         assert_eq!(
             wrong("n"),
-            "`n` is no option: write options as NAME=VALUE, like `n=5`"
+            "`n` is not an option: write options as NAME=VALUE, like `n=5`"
         );
         assert_eq!(wrong("n=1 n=2"), "option `n` comes twice");
         let mut options = Options::parse("n=x m=2").expect("two options");

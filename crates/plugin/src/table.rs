@@ -1,13 +1,13 @@
 //! The plug-in's side of the border: an AQM as functions that a program calls.
 
-use crate::abi::{self, AqmTable, AqmTables, InstanceSetting, Queue, Tell, Text};
+use crate::abi::aqm::{AqmTable, AqmTables, DROP, InstanceSetting, MARK, Packet, Queue};
+use crate::abi::{PASS, Tell, Text};
+use crate::guard::{Listener, freed};
+use crate::options::NO_UTF8;
 use crate::{Aqm, Facts, Options, QueueView, Setting, Verdict};
 use sojourn_qdisc::EcnField;
 use sojourn_units::{Ecn, Span, Time};
-use std::any::Any;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
 
 /// An AQM that can be made from options.
 pub trait Make: Aqm {
@@ -54,73 +54,38 @@ pub const fn tables(tables: &'static [AqmTable]) -> AqmTables {
     }
 }
 
-/// Tells a program something.
-fn say(context: *mut c_void, tell: Tell, text: &str) {
-    tell(context, Text::of(text));
-}
-
-/// The answer, or what a panic is: a program in C cannot unwind.
-fn guarded(context: *mut c_void, tell: Tell, ask: impl FnOnce() -> u32) -> u32 {
-    // Nobody asks the object again.
-    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|payload| {
-        say(context, tell, &panicked(payload.as_ref()));
-        abi::PANICKED
-    })
-}
-
-/// What a panic says.
-fn panicked(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    format!("panicked: {}", text.unwrap_or("it does not say why"))
-}
-
 unsafe extern "C" fn make<A: Make>(
     options: Text,
     place: *const InstanceSetting,
     context: *mut c_void,
     tell: Tell,
 ) -> *mut c_void {
-    let made = || {
+    Listener { context, tell }.made(|| {
         // SAFETY: the program keeps both as long as this call lasts.
         let (options, place) = unsafe { (options.get(), &*place) };
         // SAFETY: as above.
         let name = unsafe { place.name.get() };
-        let utf8 = "a name or an option that is not UTF-8";
-        let mut options = Options::parse(options.ok_or(utf8)?)?;
+        let mut options = Options::parse(options.ok_or(NO_UTF8)?)?;
         let setting = Setting {
             seed: place.seed,
-            name: name.ok_or(utf8)?,
+            name: name.ok_or(NO_UTF8)?,
             mtu: place.mtu,
             link_header: place.link_header,
         };
         let aqm = A::make(&mut options, setting)?;
         options.end()?;
-        Ok(aqm)
-    };
-    let made = catch_unwind(AssertUnwindSafe(made))
-        .unwrap_or_else(|payload| Err(panicked(payload.as_ref())));
-    match made {
-        Ok(aqm) => {
-            let state = A::State::default();
-            Box::into_raw(Box::new(Instance { aqm, state })).cast()
-        }
-        Err(why) => {
-            say(context, tell, &why);
-            ptr::null_mut()
-        }
-    }
+        let state = A::State::default();
+        Ok(Instance { aqm, state })
+    })
 }
 
 unsafe extern "C" fn free<A: Make>(object: *mut c_void) {
     // SAFETY: `make` has made it, and the program gives it back once.
-    let instance = unsafe { Box::from_raw(object.cast::<Instance<A>>()) };
-    // A panic here would have nobody to hear it.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(instance)));
+    unsafe { freed::<Instance<A>>(object) }
 }
 
 /// What a queue and a packet are here.
-fn seen<'a>(queue: &Queue, packet: &'a abi::Packet) -> (QueueView, Facts<'a>) {
+fn seen<'a>(queue: &Queue, packet: &'a Packet) -> (QueueView, Facts<'a>) {
     let view = QueueView {
         packets: queue.packets,
         bytes: queue.bytes,
@@ -131,7 +96,7 @@ fn seen<'a>(queue: &Queue, packet: &'a abi::Packet) -> (QueueView, Facts<'a>) {
     (view, Facts::new(packet.len, packet))
 }
 
-impl EcnField for abi::Packet {
+impl EcnField for Packet {
     fn ecn_field(&self) -> Ecn {
         Ecn::from_bits((self.ecn & 3) as u8)
     }
@@ -139,9 +104,9 @@ impl EcnField for abi::Packet {
 
 const fn answer(verdict: Verdict) -> u32 {
     match verdict {
-        Verdict::Pass => abi::PASS,
-        Verdict::Mark => abi::MARK,
-        Verdict::Drop => abi::DROP,
+        Verdict::Pass => PASS,
+        Verdict::Mark => MARK,
+        Verdict::Drop => DROP,
     }
 }
 
@@ -153,12 +118,12 @@ const fn answer(verdict: Verdict) -> u32 {
 unsafe fn judged<A: Make>(
     object: *mut c_void,
     queue: *const Queue,
-    packet: *const abi::Packet,
+    packet: *const Packet,
     context: *mut c_void,
     tell: Tell,
     ask: impl FnOnce(&mut Instance<A>, QueueView, Facts<'_>, Span) -> Verdict,
 ) -> u32 {
-    guarded(context, tell, || {
+    Listener { context, tell }.guarded(|| {
         // SAFETY: the caller's promise.
         let (instance, queue, packet) =
             unsafe { (&mut *object.cast::<Instance<A>>(), &*queue, &*packet) };
@@ -178,17 +143,17 @@ unsafe fn noticed<A: Make>(
     tell: Tell,
     hear: impl FnOnce(&mut Instance<A>),
 ) -> u32 {
-    guarded(context, tell, || {
+    Listener { context, tell }.guarded(|| {
         // SAFETY: the caller's promise.
         hear(unsafe { &mut *object.cast::<Instance<A>>() });
-        abi::PASS
+        PASS
     })
 }
 
 unsafe extern "C" fn arrive<A: Make>(
     object: *mut c_void,
     queue: *const Queue,
-    packet: *const abi::Packet,
+    packet: *const Packet,
     now: u64,
     context: *mut c_void,
     tell: Tell,
@@ -204,7 +169,7 @@ unsafe extern "C" fn arrive<A: Make>(
 unsafe extern "C" fn leave<A: Make>(
     object: *mut c_void,
     queue: *const Queue,
-    packet: *const abi::Packet,
+    packet: *const Packet,
     now: u64,
     context: *mut c_void,
     tell: Tell,

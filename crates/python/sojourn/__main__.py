@@ -53,15 +53,15 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
     for option in ("set", "sweep"):
         parser.add_argument(
             f"--{option}", metavar="KEY=VALUE", action="append", default=[],
-            help="as of the program; a value may be python:FILE:CLASS",
+            help="as of the program; a value may be python:FILE:CLASS or rust:FILE:TYPE",
         )
     parser.add_argument("--seeds", type=int, help="number of seeds")
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     subject = parser.add_mutually_exclusive_group(required=True)
-    subject.add_argument("--qdisc", metavar="SPEC", help="the queue, or python:FILE:CLASS")
-    subject.add_argument("--cc", metavar="NAME", help="the control, or python:FILE:CLASS")
+    subject.add_argument("--qdisc", metavar="SPEC", help="the queue, python:FILE:CLASS or rust:FILE:TYPE")
+    subject.add_argument("--cc", metavar="NAME", help="the control, python:FILE:CLASS or rust:FILE:TYPE")
     parser.add_argument("--case", action="append", default=[], help="only this case")
     parser.add_argument("--seeds", type=int, default=10, help="seeds of each cell")
     _add_shared(parser)
@@ -114,10 +114,11 @@ def _axes(words: argparse.Namespace) -> dict[str, Any]:
 
 def _check(words: argparse.Namespace) -> None:
     axes = _axes(words)
-    stands = aqm.StandIns()
+    given = text_of(words.file)
+    stands = aqm.StandIns(given[1], words.set, axes)
     sets = assignments(stands.put(_fields(words.set, "--set"), "--set"))
     sweeps = assignments(stands.put(axes, "--sweep"))
-    checked = read(stands.text(text_of(words.file)), sets, sweeps, words.seeds)
+    checked = read(stands.text(given), sets, sweeps, words.seeds)
     print(checked.warnings, end="", file=sys.stderr)
     title = f": {checked.title}" if checked.title else ""
     cells = {tuple(params) for params, _ in checked.runs}

@@ -142,10 +142,11 @@ def sweep(
     partition
         Runs in each partition, with `out`.
     """
-    stands = aqm.StandIns()
+    given = text_of(scenario)
+    stands = aqm.StandIns(given[1], overrides, axes)
     sets = assignments(stands.put(overrides, "--set"))
     sweeps = assignments(stands.put(axes, "--sweep"))
-    text = stands.text(text_of(scenario))
+    text = stands.text(given)
     prototypes = bool(queues or controls or stands.makers or stands.controls)
     if out is not None:
         if world != "sim" or prototypes or keep is not None:
@@ -171,7 +172,7 @@ def sweep(
         if prototypes:
             raise ValueError("what is written in Python is for the simulator")
         return _program.run(text, world, sets, sweeps, checked, jobs)
-    if prototypes and jobs is None:
+    if jobs is None and (queues or controls or stands.asks_python()):
         jobs = 1  # Python answers one at a time
     own = aqm.makers(queues or {}), tcp.makers(controls or {})
     made = *own, stands.makers, stands.controls

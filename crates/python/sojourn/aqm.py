@@ -15,8 +15,11 @@ some hundred times what a built-in AQM takes.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
+
+from . import _native
 
 __all__ = ["Aqm", "DROP", "MARK", "MS", "PASS", "Packet", "Queue", "S", "US"]
 
@@ -94,10 +97,13 @@ class StandIns:
     """AQMs and congestion controls that are values of fields.
 
     In the scenario's text a queue that nobody uses stands for each AQM, a FIFO of a limit of four
-    billion packets, and for each congestion control one that only Linux has.
+    billion packets, and for each congestion control one that only Linux has, and that nothing which
+    was ``said`` may mean.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *said: object) -> None:
+        words = re.findall(r"[a-z0-9]+", " ".join(map(str, said)))
+        self._free = [name for name in CONTROLS if name not in words]
         self.makers: list[tuple[str, str, Callable[[int, str], Any]]] = []
         """The queue's string, the name of the AQM, and what makes it."""
         self.controls: list[tuple[str, str, Callable[[int, float, int], Any]]] = []
@@ -115,7 +121,7 @@ class StandIns:
         """A scenario's text with a stand-in in the place of each class that it names."""
         from . import plugins
 
-        if "python:" not in text[1]:
+        if not plugins.names_any(text[1]):
             return text
         return plugins.replaced(text, self.stand_in)
 
@@ -139,6 +145,11 @@ class StandIns:
             raise TypeError(f"{option} {name}: a class of `sojourn.{wanted}` belongs here")
         return name, self.stand_in(given)
 
+    def asks_python(self) -> bool:
+        """Whether any of them is Python's: it answers one run at a time."""
+        made = [maker for *_, maker in self.makers + self.controls]
+        return any(not isinstance(maker, _native.Plugin) for maker in made)
+
     def stand_in(self, given: Any) -> str:
         """What stands for a class."""
         from . import tcp
@@ -147,9 +158,9 @@ class StandIns:
             return self._known[given]
         name = getattr(given, "__name__", "own")
         if _is_control(given):
-            if len(self.controls) == len(CONTROLS):
-                raise ValueError(f"at most {len(CONTROLS)} congestion controls of Python's at once")
-            stand_in = CONTROLS[len(self.controls)]
+            if len(self.controls) == len(self._free):
+                raise ValueError(f"at most {len(self._free)} congestion controls of one's own")
+            stand_in = self._free[len(self.controls)]
             self.controls.append((stand_in, name, tcp.maker(given)))
         else:
             stand_in = f"pfifo limit {2**32 - 1 - len(self.makers)}"
@@ -185,7 +196,10 @@ def _is_control(given: Any) -> bool:
 
 
 def _maker(factory: Factory) -> Callable[[int, str], Aqm]:
-    """What makes the AQM of a link in a run with this seed."""
+    """What makes the AQM of a link in a run with this seed; a library's makes it without Python."""
+    native: Callable[[int, str], Aqm] | None = getattr(factory, "native", None)
+    if native is not None:
+        return native
 
     def make(seed: int, link: str) -> Aqm:
         made = factory()

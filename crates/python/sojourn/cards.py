@@ -97,7 +97,7 @@ def evaluate(
     option, given = ("qdisc", qdisc) if cc is None else ("cc", cc)
     name, stand_in = stands.one(given, option)
     values = stands.makers, stands.controls
-    if jobs is None and (stands.makers or stands.controls):
+    if jobs is None and stands.asks_python():
         jobs = 1  # Python answers one at a time
     place = None if out is None else os.fspath(out)
     with Bar(None, shown=progress) as bar:

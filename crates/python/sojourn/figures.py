@@ -68,7 +68,7 @@ def listed(path: str | Path) -> list[dict[str, Any]]:
         if figure["kind"] not in KINDS:
             raise ValueError(f"{place}: kind `{figure['kind']}` is none of {', '.join(KINDS)}")
         if "/" in figure["name"]:
-            raise ValueError(f"{place}: name `{figure['name']}` is no name of a file")
+            raise ValueError(f"{place}: name `{figure['name']}` is not a file name")
     return figures
 
 

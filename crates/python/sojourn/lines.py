@@ -145,7 +145,7 @@ def fit(
         A file cannot be read, or its load shows no line; the message names it. How well the
         line fits is its ``grade``.
     ScenarioError
-        ``cc`` is no congestion control.
+        ``cc`` is not a congestion control.
 
     Examples
     --------

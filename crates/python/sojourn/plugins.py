@@ -1,4 +1,5 @@
-"""AQMs and congestion controls that a text names: ``python:FILE:CLASS OPTION=VALUE ...``.
+"""AQMs and congestion controls that a text names: ``python:FILE:CLASS OPTION=VALUE ...``, or
+``rust:FILE.so:TYPE OPTION=VALUE ...`` of a shared library.
 
 >>> sojourn.run("line.toml")            # with qdisc = "python:my.py:OneOfN n=5" in it
 >>> sojourn.sweep("line.toml", {"dumbbell.qdisc": ["codel", "python:my.py:OneOfN"]})
@@ -7,7 +8,8 @@
 
 The file is seen from the folder of the scenario, or from the working directory where no file says
 it. Options are the class's keyword arguments: numbers where they look like it, else texts. What is
-wrong is told with the place: that of the name, or the line of the file.
+wrong is told with the place: that of the name, or the line of the file. ``docs/tutorials`` says how
+a library is made.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import _native
 from .aqm import Aqm
 from .errors import ScenarioError
 from .tcp import CongestionControl
 
-__all__ = ["fault", "is_named", "load", "replaced"]
+__all__ = ["Library", "fault", "is_named", "load", "names_any", "replaced"]
 
 _PREFIX = "python:"
-_NAMED = re.compile(r"""(["'])(python:[^"'\n]*)\1""")
+_LIBRARY = "rust:"
+_NAMED = re.compile(r"""(["'])((?:python|rust):[^"'\n]*)\1""")
+_FIELD = re.compile(r"([\w.-]+)\s*=[^=]*$")
 
 
 class _Wrong(Exception):
@@ -42,8 +47,13 @@ class _Wrong(Exception):
 
 
 def is_named(given: object) -> bool:
-    """Whether a value names something of Python's."""
-    return isinstance(given, str) and given.startswith(_PREFIX)
+    """Whether a value names something of Python's, or of a library."""
+    return isinstance(given, str) and given.startswith((_PREFIX, _LIBRARY))
+
+
+def names_any(text: str) -> bool:
+    """Whether a scenario's text may name something of Python's, or of a library."""
+    return _PREFIX in text or _LIBRARY in text
 
 
 def load(name: str, folder: str, where: str = "", field: str = "") -> Callable[..., Any]:
@@ -64,14 +74,20 @@ def replaced(
     file, scenario, folder = text
     lines = scenario.split("\n")
     for number, line in enumerate(lines, 1):
-        if _PREFIX not in line or line.lstrip().startswith("#"):
+        if not names_any(line) or line.lstrip().startswith("#"):
             continue
+        before = "\n".join(lines[: number - 1])
 
-        def stand_in(found: re.Match[str], number: int = number, line: str = line) -> str:
+        def stand_in(
+            found: re.Match[str], number: int = number, line: str = line, before: str = before
+        ) -> str:
+            named = _FIELD.search(before + "\n" + line[: found.start()])
+            field = named[1] if named else ""
             try:
-                return f'"{put(_loaded(found[2], folder))}"'
+                loaded = _loaded(found[2], folder)
+                _fits(loaded, field)
+                return f'"{put(loaded)}"'
             except _Wrong as wrong:
-                field = line.split("=")[0].strip()
                 at = found.start(2) + 1
                 raise _error(file, number, at, field, wrong, line) from wrong.__cause__
 
@@ -100,7 +116,23 @@ def _error(
     return ScenarioError(text, [problem])
 
 
+def _fits(loaded: Any, field: str) -> None:
+    """Whether a field takes what was loaded, if its name says so."""
+    last = field.rpartition(".")[2]
+    if loaded.is_control and last == "qdisc":
+        help = "an AQM belongs here: congestion controls are values of `cc`"
+        raise _Wrong(f"`{loaded.__name__}` is a congestion control", help)
+    if not loaded.is_control and last == "cc":
+        help = "a congestion control belongs here: AQMs are values of `qdisc`"
+        raise _Wrong(f"`{loaded.__name__}` is an AQM", help)
+
+
 def _loaded(name: str, folder: str) -> Callable[..., Any]:
+    if name.startswith(_LIBRARY):
+        try:
+            return Library(_native.Plugin(name, folder), name)
+        except ValueError as error:
+            raise _Wrong(str(error)) from error
     words = shlex.split(name.removeprefix(_PREFIX))
     path, _, class_name = (words[0] if words else "").rpartition(":")
     if not path or not class_name:
@@ -124,7 +156,7 @@ def _loaded(name: str, folder: str) -> Callable[..., Any]:
     for word in words[1:]:
         key, equals, value = word.partition("=")
         if not equals or not key.isidentifier():
-            raise _Wrong(f"`{word}` is no option", "write options as NAME=VALUE, like `n=5`")
+            raise _Wrong(f"`{word}` is not an option", "write options as NAME=VALUE, like `n=5`")
         options[key] = _value(value)
     _check(made, class_name, options, path)
     return _With(made, options, name)
@@ -192,6 +224,24 @@ class _With:
         return self.made.__module__, self.__name__
 
 
+class Library:
+    """An AQM or a congestion control of a shared library, which runs without Python."""
+
+    def __init__(self, native: _native.Plugin, name: str) -> None:
+        self.native = native
+        self.is_control = native.is_control
+        self.__name__ = name
+
+    def __call__(self) -> Any:
+        raise TypeError(f"{self.__name__} is a value of a field, or of a queue")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Library) and self.__name__ == other.__name__
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+
 def _value(text: str) -> Any:
     for kind in (int, float):
         try:
@@ -216,7 +266,7 @@ def _module(whole: Path, path: str) -> ModuleType:
         return known[1]
     spec = importlib.util.spec_from_file_location(f"_sojourn_{whole.stem}_{len(_modules)}", whole)
     if spec is None or spec.loader is None:
-        raise _Wrong(f"{path} is no file of Python's", "its name must end with .py")
+        raise _Wrong(f"{path} is not a Python file", "its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -175,8 +175,9 @@ def reproduce(
         own = *stands.one(queue, "queue"), stands.makers
     if stands.makers:
         if resume:
-            raise ValueError("resume cannot know whether Python code has changed: leave it out")
-        jobs = jobs or 1  # Python answers one at a time
+            raise ValueError("resume cannot know whether your code has changed: leave it out")
+        if stands.asks_python():
+            jobs = jobs or 1  # Python answers one at a time
     with Bar(None, shown=progress) as bar:
         native = _native.reproduce(
             os.fspath(study),

@@ -216,7 +216,10 @@ def makers(controls: Mapping[str, Factory]) -> list[tuple[str, str, Maker]]:
 
 
 def maker(factory: Factory) -> Maker:
-    """What makes the congestion control of an end of such a flow."""
+    """What makes the congestion control of an end of such a flow; a library's does without Python."""
+    native: Maker | None = getattr(factory, "native", None)
+    if native is not None:
+        return native
 
     def make(window: int, ssthresh: float, mss: int) -> CongestionControl:
         made = factory()

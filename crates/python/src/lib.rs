@@ -17,6 +17,7 @@ mod control;
 mod error;
 mod evaluate;
 mod fit;
+mod plugin;
 mod prototype;
 mod reproduce;
 mod results;
@@ -35,6 +36,8 @@ mod _native {
     use crate::evaluate::evaluate;
     #[pymodule_export]
     use crate::fit::{Line, fit};
+    #[pymodule_export]
+    use crate::plugin::Plugin;
     #[pymodule_export]
     use crate::reproduce::{Reproduced, reproduce, studies};
     #[pymodule_export]

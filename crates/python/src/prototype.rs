@@ -1,10 +1,13 @@
-//! The simulated world with queues and congestion controls that are written in Python.
+//! The simulated world with queues and congestion controls that are written in Python, or in
+//! shared libraries.
 //!
 //! Each queue, and each end of a connection, has an object of its own. What one raises ends the
 //! run, and is raised there with its traceback.
 
+use crate::plugin::Plugin;
 use crate::{aqm, control, error};
 use pyo3::prelude::*;
+use sojourn_loader::Fault;
 use sojourn_qdisc::{Qdisc, Setting, Spec};
 use sojourn_scenario::StandIns;
 use sojourn_scenario::problem::suggestion;
@@ -70,6 +73,8 @@ pub(crate) struct Prototypes {
     /// By the congestion control of Linux that stands for it in cells.
     control_values: Vec<StandIn>,
     asked: Asked,
+    /// What has gone wrong in a library.
+    fault: Fault,
 }
 
 impl Prototypes {
@@ -136,8 +141,13 @@ impl Prototypes {
         self.names.put_back(info, cells);
     }
 
-    /// What one of the objects has raised first.
+    /// What one of the objects has raised first, or a library has told.
     pub(crate) fn raised(&self) -> PyResult<()> {
+        if let Some(why) = self.fault.take() {
+            return Err(Python::attach(|py| {
+                error::run(py, &format!("plug-in {why}"))
+            }));
+        }
         let mut raised = self.asked.0.lock().unwrap_or_else(PoisonError::into_inner);
         raised.take().map_or(Ok(()), Err)
     }
@@ -251,20 +261,24 @@ impl<'a> Making<'a> {
 }
 
 impl Instead for Making<'_> {
-    fn queue(&mut self, at: &Interface, _: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
+    fn queue(&mut self, at: &Interface, setting: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
         let Prototypes {
             queues,
             values,
             asked,
+            fault,
             ..
         } = self.prototypes;
         let value = || values.iter().find(|(spec, _)| *spec == at.qdisc);
         let maker = maker(queues, &at.name).or_else(|| value().map(|(_, maker)| maker))?;
-        let queue = asked.of(|py| {
+        asked.of(|py| {
+            if let Ok(plugin) = maker.cast_bound::<Plugin>(py) {
+                return Ok(plugin.get().loaded.queue(setting, fault));
+            }
             let object = maker.call1(py, (self.seed, &at.name))?;
-            aqm::queue(py, object, asked.clone())
-        })?;
-        Some(Box::new(queue))
+            let queue = aqm::queue(py, object, asked.clone())?;
+            Ok(Some(Box::new(queue) as Box<dyn Qdisc<Packet>>))
+        })?
     }
 
     fn control(
@@ -273,12 +287,20 @@ impl Instead for Making<'_> {
         config: &Config,
     ) -> Option<Box<dyn CongestionControl + Send>> {
         let Prototypes {
-            controls, asked, ..
+            controls,
+            asked,
+            fault,
+            ..
         } = self.prototypes;
         let value = || self.controls.iter().find(|(name, _)| *name == flow.name);
         let maker = maker(controls, &flow.name).or_else(|| value().map(|(_, maker)| *maker))?;
-        let control = asked.of(|py| control::Written::new(py, maker, config, asked.clone()))?;
-        Some(Box::new(control))
+        asked.of(|py| {
+            if let Ok(plugin) = maker.cast_bound::<Plugin>(py) {
+                return Ok(plugin.get().loaded.control(config, fault));
+            }
+            let control = control::Written::new(py, maker, config, asked.clone())?;
+            Ok(Some(Box::new(control) as Box<dyn CongestionControl + Send>))
+        })?
     }
 }
 
@@ -289,7 +311,7 @@ impl World for Prototypes {
 
     fn run(&self, cell: &Cell, _: Taps, progress: Progress<'_>) -> Result<RunResult, WorldError> {
         let mut ask = |now| {
-            if self.asked.has_raised() {
+            if self.asked.has_raised() || self.fault.has_come() {
                 return ControlFlow::Break(());
             }
             progress(now)

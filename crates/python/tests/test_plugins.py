@@ -1,6 +1,7 @@
 """AQMs and congestion controls that a text names: in scenarios, cards and studies."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_a_flow_names_a_congestion_control(own: Path) -> None:
         ("python:own.py:Other", "`Other` of own.py is no AQM", "sojourn.Aqm"),
         ("python:own.py", "names no class", "python:FILE:CLASS"),
         ("python:none.py:A", "none.py cannot be read", ""),
-        ("python:own.py:OneOfN 5", "`5` is no option", "NAME=VALUE"),
+        ("python:own.py:OneOfN 5", "`5` is not an option", "NAME=VALUE"),
         ("python:own.py:OneOfN m=5", "own.py:6: `OneOfN` has no option `m`", "its options: `n`"),
     ],
 )
@@ -288,3 +289,58 @@ def test_check_loads_the_classes_and_runs_nothing(
         main(["check", "own.toml", "--set", "dumbbell.qdisc=python:own.py:OneOfN m=20"])
     assert ended.value.code == 2
     assert "m" in capsys.readouterr().err
+
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "examples"
+"""Where `make python` builds the libraries of the examples."""
+SLOPE = f"rust:{EXAMPLES}/libslope.so:Slope low=1ms"
+CALM = f"rust:{EXAMPLES}/libcalm.so:Calm beta=0.9"
+
+
+def test_libraries_stand_beside_classes(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own.parent)
+    names = ["codel", SLOPE, "python:own.py:OneOfN n=20"]
+    found = dropped(sojourn.sweep(own, {"dumbbell.qdisc": names}))
+    assert list(found) == names and len(set(found.values())) == 3
+    # The same run as the program's, whose text names it.
+    text = SCENARIO.replace("python:own.py:OneOfN n=50", SLOPE)
+    own.write_text(text)
+    assert dropped(sojourn.run(own)) == {"": found[SLOPE]}
+    cc = {"flow.download.tcp.cc": ["reno", CALM, "python:own.py:Fixed"]}
+    own.write_text(SCENARIO.replace("python:own.py:OneOfN n=50", "codel"))
+    rows = sojourn.sweep(own, cc).runs.rows()
+    assert [row["flow.download.tcp.cc"] for row in rows] == cc["flow.download.tcp.cc"]
+    assert len({row["goodput_bps"] for row in rows}) == 3
+
+
+def test_a_library_is_measured_and_reproduced(small: Path) -> None:
+    card = sojourn.evaluate(cc=CALM, case=["outage"], seeds=2)
+    assert card.document["subject"] == f"--cc {CALM}"
+    found = sojourn.reproduce(small, queue=SLOPE, seeds=2)
+    assert found.document["queue"] == SLOPE
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (SLOPE.replace("low=1ms", "low=60ms"), "Slope: `low` must be below `high`"),
+        (SLOPE.replace("Slope", "Slop"), "did you mean `Slope`?"),
+        ("rust:none.so:Slope", "none.so cannot be read"),
+        (CALM, "is a congestion control"),
+    ],
+)
+def test_a_wrong_library_is_told_with_its_line(own: Path, name: str, message: str) -> None:
+    own.write_text(SCENARIO.replace("python:own.py:OneOfN n=50", name))
+    with pytest.raises(sojourn.ScenarioError) as raised:
+        sojourn.run(own)
+    assert (raised.value.line, raised.value.field) == (8, "qdisc")
+    assert message in raised.value.message
+
+
+def test_a_control_of_linux_is_not_taken_for_ones_own(own: Path) -> None:
+    own.write_text(SCENARIO.replace("python:own.py:OneOfN n=50", "pfifo"))
+    axes = {"flow.download.tcp.cc": ["bic", f"python:{own.parent}/own.py:Fixed"]}
+    results = sojourn.sweep(own, axes)
+    assert len(results.runs.rows()) == 1
+    assert "no congestion control bic" in " ".join(results.notes)

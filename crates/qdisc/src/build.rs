@@ -130,8 +130,8 @@ impl Spec {
 
     /// Makes `live` follow this spec, whatever it was: in place where [`Qdisc::change`] can,
     /// else by a new instance that takes over the packets and [`crate::Counters`]. No packet
-    /// is lost, none changes its order within its flow, and each keeps its time of arrival, so
-    /// that its sojourn goes on. A shaper that is replaced starts with a full bucket.
+    /// is lost or reordered within its flow, and each keeps its time of arrival, so that its
+    /// sojourn goes on. A shaper that is replaced starts with a full bucket.
     pub fn reconfigure<P: Packet + 'static>(
         &self,
         live: &mut Box<dyn Qdisc<P>>,

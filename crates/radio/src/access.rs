@@ -171,7 +171,7 @@ impl<P: Copy> Access<P> {
         }
     }
 
-    /// Shows a frame that ends to those who look on, if it comes through to a neighbour.
+    /// Shows a frame that ends to observers, if it comes through to a neighbour.
     #[cold]
     pub(crate) fn show(
         &mut self,

@@ -72,7 +72,7 @@ pub trait Upper {
     /// A station has given up sending a packet to `to`.
     fn fail(&mut self, station: u32, to: u32, packet: Self::Packet, now: Time);
 
-    /// A frame begins. For those who look on.
+    /// A frame begins. For observers.
     fn sent(&mut self, _frame: &Frame<'_, Self::Packet>) {}
 
     /// Whether [`Upper::received`] is to be called.
@@ -81,11 +81,11 @@ pub trait Upper {
     }
 
     /// A frame has come through to a station that can receive it, whomever it is to, with this
-    /// share of the power sent. For those who look on.
+    /// share of the power sent. For observers.
     fn received(&mut self, _station: u32, _frame: &Frame<'_, Self::Packet>, _power: f64) {}
 
     /// A station is done with the packet that it took last: acknowledged, sent to all or given up.
-    /// For those who look on.
+    /// For observers.
     fn finished(&mut self, _station: u32, _now: Time) {}
 
     /// A data frame of a station was lost at its addressee, which hears another frame. For those

@@ -42,4 +42,4 @@ pub use sojourn_text::{
     named_text, problem, read, read_text, tree,
 };
 pub use space::{Dimension, Gene, Space, Values};
-pub use stand_in::StandIns;
+pub use stand_in::{LINUX_ALONE, StandIns};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The result of a cell, as whatever it is kept, or why there is none.
 pub type Outcome<T = RunResult> = Result<T, WorldError>;
 
-/// Looks on while cells run; called from several threads.
+/// Observes cells while they run; called from several threads.
 pub trait Watch: Sync {
     /// A cell has come so far: simulated or real time since its start.
     fn progress(&self, index: usize, now: Time);
@@ -22,7 +22,7 @@ pub trait Watch: Sync {
     fn done(&self, index: usize, outcome: &Outcome);
 }
 
-/// Nobody looks on.
+/// Observes nothing.
 impl Watch for () {
     fn progress(&self, _: usize, _: Time) {}
     fn done(&self, _: usize, _: &Outcome) {}

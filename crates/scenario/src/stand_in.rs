@@ -1,7 +1,23 @@
-//! What stands in a scenario for something that its format cannot say: a queue of a plug-in or of
-//! Python.
+//! What stands in a scenario for something that its format cannot say: a queue or a congestion
+//! control of a plug-in or of Python.
 
 use sojourn_world::{Cell, ScenarioInfo};
+
+/// Congestion controls that only Linux has. The simulator refuses them, so that each may stand for
+/// one that no scenario can name.
+pub const LINUX_ALONE: [&str; 11] = [
+    "bic",
+    "cdg",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "scalable",
+    "veno",
+    "yeah",
+];
 
 /// The stand-ins of a scenario, with the names of what they stand for.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +50,36 @@ impl StandIns {
         for (stand_in, name) in &self.0 {
             let quoted = |text: &str| format!("\"{text}\"");
             *source = source.replace(&quoted(stand_in), &quoted(name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LINUX_ALONE;
+    use crate::{Options, Scenario};
+    use sojourn_tcp::Algorithm;
+    use sojourn_world::Transport;
+    use std::path::Path;
+
+    #[test]
+    fn what_may_stand_for_a_control_is_refused_by_the_simulator() {
+        let text = r#"format = "sojourn-scenario/1"
+name = "one"
+dumbbell = { rtt = "40ms", rate = "8mbit" }
+flow = [{ name = "download", direction = "down", app = "bulk" }]
+"#;
+        for name in LINUX_ALONE {
+            let options = Options {
+                sets: vec![format!("tcp.cc={name}")],
+                ..Options::default()
+            };
+            let read = Scenario::parse("one", text, Path::new(""), &options);
+            let scenario = read.unwrap_or_else(|problems| panic!("{problems}"));
+            let Transport::Tcp(config) = &scenario.cells[0].flows[0].transport else {
+                panic!("it is a TCP flow");
+            };
+            assert_eq!(config.algorithm, Algorithm::Linux(name));
         }
     }
 }

@@ -226,8 +226,12 @@ fn other_files_and_words_are_known_by_what_they_are() {
          1 is `bbr`"
     );
     assert!(refused(GOOD, &["tcp.cc=python:a.py:A"]).ends_with(
-        "only the commands `run` and `evaluate` and the Python package load Python congestion \
-         controls, in the simulator"
+        "only the commands `run`, `check` and `evaluate` and the Python package load Python \
+         congestion controls, in the simulator"
+    ));
+    assert!(refused(GOOD, &["tcp.cc=rust:liba.so:A"]).ends_with(
+        "only the commands `run`, `check` and `evaluate` load congestion controls from libraries, \
+         in the simulator"
     ));
     assert!(refused(GOOD, &["tcp.cc=cubik"]).ends_with("did you mean `cubic`?"));
     assert!(

@@ -104,7 +104,7 @@ impl Found {
 /// Most classes that are named.
 const NAMED: usize = 5;
 
-/// The classes that are new, gone or others, in words.
+/// Reports which classes were added, removed or changed, in words.
 fn classes(old: &TreeSpec, new: &TreeSpec) -> String {
     let [was, is] = [old, new].map(by_name);
     let lists = [

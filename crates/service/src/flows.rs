@@ -1,4 +1,4 @@
-//! What the flows of a running pair do, for those who look on.
+//! What the flows of a running pair do, for observers.
 //!
 //! The bridge counts flows only while somebody asks ([`Remote::flows`]): each question takes what
 //! was counted since the last one and adds it to what is known of the flows here.

@@ -1,7 +1,7 @@
 //! Subscribers of a bridge: sites above one another, circuits below them, and the addresses of
 //! each circuit. From our own file (`own.rs`), or LibreQoS's two (`libreqos.rs`).
 //!
-//! Not here: the tree of rates itself (see `qdisc`), and who looks at frames (see `bridge`).
+//! Not here: the tree of rates itself (see `qdisc`), and what sees frames (see `bridge`).
 
 mod label;
 mod libreqos;
@@ -186,9 +186,9 @@ pub struct CircuitView<'a> {
     pub name: &'a str,
     /// The site above; none: the link.
     pub parent: Option<&'a str>,
-    /// What it has for itself.
+    /// Guaranteed rates, up and down.
     pub least: [Rate; 2],
-    /// What it may have.
+    /// Highest rates, up and down.
     pub most: [Rate; 2],
     /// Its queues, where they are others than its pair's.
     pub queues: [Option<&'a Spec>; 2],

@@ -1,7 +1,6 @@
-//! Who sends most below each site just now, for those who look on.
+//! The hosts that send most below each site now, for observers.
 //!
-//! Rates are those between two looks, a second apart at least: who looks for the first time learns
-//! nothing yet.
+//! Rates are those between two readings, at least a second apart: the first reading has no rates.
 
 use sojourn_bridge::{Circuits, Classes, Side};
 use sojourn_qdisc::TreeSpec;

@@ -108,7 +108,7 @@ pub(crate) struct Engine {
     pub(crate) events: u64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
-    /// Those that an app sends in its turn.
+    /// Datagrams that apps want to send, until the engine sends them.
     pub(crate) datagrams: Vec<Datagram>,
     /// Bytes of link header in a packet's length.
     pub(crate) link_header: u16,
@@ -304,8 +304,8 @@ impl Engine {
         self.look_at = self.sample_at.min(reports_at);
     }
 
-    /// Records the senders' windows at the times for that until now. Between two events nothing
-    /// changes, so that it needs none of its own.
+    /// Samples the senders' windows at each due time up to `now`. Samples need no events of their
+    /// own, because nothing changes between two events.
     #[cold]
     fn sample(&mut self, now: Time) {
         if !self.recorders.iter().any(FlowRecorder::keeps_series) {

@@ -33,7 +33,7 @@ pub use prague::Prague;
 pub use reno::Reno;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
-pub(crate) use window::Window;
+pub use window::Window;
 
 use crate::config::{Algorithm, Config};
 use alloc::boxed::Box;

@@ -430,8 +430,13 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 pub fn from_elsewhere(word: &str, candidates: &[&str]) -> String {
     let word = word.trim().trim_start_matches("tcp_");
     if word.starts_with("python:") {
-        return "only the commands `run` and `evaluate` and the Python package load Python \
+        return "only the commands `run`, `check` and `evaluate` and the Python package load Python \
                 congestion controls, in the simulator"
+            .into();
+    }
+    if word.starts_with("rust:") {
+        return "only the commands `run`, `check` and `evaluate` load congestion controls from \
+                libraries, in the simulator"
             .into();
     }
     let known = ELSEWHERE

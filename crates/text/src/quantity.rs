@@ -449,9 +449,8 @@ impl Read for Length {
                         Problem::new(node.at, path, format!("`{text}` needs a unit")).help(example)
                     }
                     Ok(_) => Problem::new(node.at, path, "must be within 1000 km"),
-                    Err(_) => {
-                        Problem::new(node.at, path, format!("`{text}` is no length")).help(example)
-                    }
+                    Err(_) => Problem::new(node.at, path, format!("`{text}` is not a length"))
+                        .help(example),
                 }
             }
             Value::Integer(_) | Value::Float(_) => {

@@ -56,7 +56,7 @@ impl TapPoint {
 /// Nothing in a cell has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{name}` is no link ({links}) and no node ({nodes}); `LINK:in` is before the queue, \
+    "`{name}` is neither a link ({links}) nor a node ({nodes}); `LINK:in` is before the queue, \
      `NODE:air` what a radio sends and receives"
 )]
 pub struct NoSuchPoint {
@@ -90,7 +90,7 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// Whether nobody looks on.
+    /// Whether there are no taps.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Who looks at a bridge's frames beside its observer: captures, what has rates follow their link,
-//! and what measures round trips of circuits.
+//! What sees a bridge's frames beside its observer: captures, the control of rates that follow
+//! their link, and the measurement of circuits' round trips.
 
 use super::capture::Probe;
 use super::following::Following;
@@ -11,7 +11,7 @@ use sojourn_line::{Fate, LineRate};
 use sojourn_qdisc::{Backlog, DropReason, Dual, Gauge};
 use sojourn_units::{Span, Time};
 
-/// Who looks at a bridge's frames beside its observer.
+/// What sees a bridge's frames beside its observer.
 #[derive(Debug, Default)]
 pub(super) struct Onlookers {
     pub(super) probes: Vec<Probe>,

@@ -231,7 +231,7 @@ pub enum RemoteError {
     /// It has ended.
     #[error("the bridge has ended")]
     Ended,
-    /// As many look on as may.
+    /// The most captures that are allowed at once are running.
     #[error("{PROBES} captures are under way already, and more would slow the bridge down")]
     Crowded,
     /// What is asked for takes one worker.

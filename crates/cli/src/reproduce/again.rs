@@ -3,6 +3,7 @@
 use super::{place, text};
 use crate::{WrongInput, print, python, worlds};
 use anyhow::{Context as _, bail};
+use sojourn_loader::Plugins;
 use sojourn_qdisc::Spec;
 use sojourn_report::Finished;
 use sojourn_scenario::{Options, Outcome, Scenario};
@@ -31,8 +32,8 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
                  study's own"
             )));
         }
-        // Nothing is run again, so that any queue may stand in the cells for a class of Python.
-        let stands = if python::is_named(queue) {
+        // Nothing is run again, so that any queue may stand in the cells for one that is loaded.
+        let stands = if python::is_named(queue) || Plugins::is_named(queue) {
             "pfifo limit 4294967295"
         } else {
             queue

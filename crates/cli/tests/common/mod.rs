@@ -13,6 +13,9 @@ use std::process::{Command, Output};
 /// A small scenario: two queues, of two seconds each.
 pub const SMALL: &str = include_str!("small.toml");
 
+/// A study of it, which compares its queues.
+pub const STUDY: &str = include_str!("study.toml");
+
 /// Runs the program in a folder.
 pub fn sojourn(arguments: &[&str], dir: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sojourn"))

@@ -46,7 +46,7 @@ mod option {
 /// Carries such a line out, in the calling thread's namespace.
 pub(super) fn run(line: &str) -> io::Result<()> {
     let (asked, params) =
-        read_line(line).ok_or_else(|| refused(line, "it is no line about dualpi2"))?;
+        read_line(line).ok_or_else(|| refused(line, "it is not a line about dualpi2"))?;
     let done = asked.carry_out(KIND, attribute(TCA_OPTIONS | NESTED, &options(&params)));
     done.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => refused(line, &unknown_to_kernel(KIND)),

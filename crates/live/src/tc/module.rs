@@ -22,7 +22,7 @@ pub(super) fn run(line: &str) -> io::Result<()> {
         (kind == KIND).then_some(discipline)
     });
     let (Some(asked), Some(discipline)) = (&asked, discipline) else {
-        return Err(refused(line, "it is no line about our queues"));
+        return Err(refused(line, "it is not a line about our queues"));
     };
     let done = asked.carry_out(KIND, text(TCA_OPTIONS, discipline));
     done.map_err(|error| match error.kind() {

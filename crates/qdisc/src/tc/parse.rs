@@ -124,7 +124,7 @@ fn spec(
     given.spec(running)
 }
 
-/// The error of a name that is no discipline's, with what follows it.
+/// The error of an unknown discipline's name, with the words that follow it.
 pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> SpecError {
     let word = name.text;
     if word == "netem" {
@@ -139,6 +139,11 @@ pub(super) fn unknown_kind(text: &str, name: &Word<'_>, rest: &[Word<'_>]) -> Sp
                  simulator"
                 .to_string(),
         );
+    }
+    if word.starts_with("rust:") {
+        let what = format!("`{word}` is an AQM of a library, which this command does not load");
+        let who = "`sojourn run`, `check`, `evaluate` and `reproduce` do, in the simulator";
+        return error(text, name.at(), what).want(who.to_string());
     }
     if let Some(&there) = ELSEWHERE.iter().find(|&&known| known == word) {
         return error(text, name.at(), format!("`{there}` is not in Sojourn yet"))

@@ -18,7 +18,7 @@ pub struct TreeClass {
     pub name: Box<str>,
     /// Number of the class above, which comes earlier in the list; none: the link.
     pub parent: Option<u32>,
-    /// What it has for itself, whatever its siblings do. Zero: nothing.
+    /// Guaranteed rate, whatever its siblings do. Zero: none.
     pub rate: Rate,
     /// What it may have with what it borrows; not below `rate`. None: no limit.
     pub ceil: Option<Rate>,
@@ -202,7 +202,7 @@ impl TreeSpec {
         })
     }
 
-    /// What each class has for itself once siblings fit into their parent.
+    /// Guaranteed rate of each class, once those of siblings fit into their parent's.
     pub(super) fn assured(&self) -> Vec<Rate> {
         let bps = |rate: Rate| u128::from(rate.as_bps());
         let mut sums = alloc::vec![0_u128; self.classes.len()];

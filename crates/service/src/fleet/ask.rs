@@ -15,7 +15,7 @@ use sojourn_units::Rate;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// A bridge of the fleet for somebody who looks on.
+/// A bridge of the fleet, for an observer.
 pub(crate) struct Watched {
     pub(crate) name: String,
     pub(crate) remote: Remote,
@@ -91,7 +91,7 @@ impl Fleet {
         }
     }
 
-    /// For somebody who looks on: one pair by its name, or all.
+    /// What an observer sees: one pair by its name, or all.
     pub(crate) fn watched(&self, name: Option<&str>) -> Result<Vec<Watched>, AskError> {
         let wanted = name.map(|name| self.find(Some(name))).transpose()?;
         let members = self.members();

@@ -31,7 +31,7 @@ pub(crate) struct Member {
     pub(crate) remote: Remote,
     /// What brings its frames in and out, in words.
     pub(super) port: String,
-    /// What those know who look on.
+    /// State shared with observers: flows, and talkers below each site.
     pub(super) flows: Arc<Mutex<Flows>>,
     pub(super) talkers: Arc<Mutex<Talkers>>,
     /// What writes its frames to a file.

@@ -69,9 +69,9 @@ pub(super) struct Circuit {
     pub(super) name: Range<u32>,
     /// The site, by its number.
     pub(super) parent: Option<u32>,
-    /// What it has for itself, up and down.
+    /// Guaranteed rates, up and down (`up_min`, `down_min`).
     pub(super) least: [Rate; 2],
-    /// What it may have, up and down.
+    /// Highest rates, up and down (`up_max`, `down_max`).
     pub(super) most: [Rate; 2],
     /// Its queues, where they are others than usual.
     pub(super) queues: [Option<Spec>; 2],

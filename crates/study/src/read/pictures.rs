@@ -223,7 +223,7 @@ impl Reader {
             .split_once("..")
             .and_then(|(from, to)| Some((second(from)?, second(to)?)));
         ends.filter(|(from, to)| from < to).or_else(|| {
-            let message = format!("`{text}` is no span of time");
+            let message = format!("`{text}` is not a span of time");
             let help = "seconds of the run, the earlier first: `180 .. 320`".to_owned();
             self.refuse(at, &fields.path("between"), message, Some(help))
         })
@@ -345,7 +345,7 @@ impl Reader {
     fn values(&mut self, fields: &Fields<'_>) -> Option<ValuesPlan> {
         let kind: Option<Written> = fields.field("kind", &mut self.problems)?;
         if let Some(Written { text, at }) = kind {
-            let message = format!("`{text}` is no kind of table");
+            let message = format!("`{text}` is not a kind of table");
             let kinds = Variant::words(TABLES).join("`, `");
             let help = format!("`{kinds}`, or no `kind` at all");
             self.add(at, &fields.path("kind"), message, Some(help));
@@ -443,7 +443,7 @@ impl Reader {
             .filter(|share| *share >= 0.0)
             .map(|share| share / 100.0);
         share.or_else(|| {
-            let message = format!("`{}` is no share, such as \"10%\"", written.text);
+            let message = format!("`{}` is not a share, such as \"10%\"", written.text);
             self.refuse(written.at, &fields.path("above"), message, None)
         })
     }

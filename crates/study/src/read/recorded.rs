@@ -117,7 +117,7 @@ impl Reader {
         };
         let given = list.into_iter().filter_map(|(name, node)| {
             let Some((unit, factor)) = Unit::given(&node.text) else {
-                let message = format!("`{}` is no unit", node.text);
+                let message = format!("`{}` is not a unit", node.text);
                 let help = suggestion(&node.text, &Unit::given_names());
                 return self.refuse(node.at, &path, message, Some(help));
             };
@@ -161,7 +161,7 @@ impl Reader {
                     let left = units.iter().filter_map(|given| given.name.as_deref());
                     let known: Vec<&str> = axes.iter().copied().chain(left).collect();
                     let message = format!(
-                        "column `{}` is no axis of the study, and `unit` has none for it",
+                        "column `{}` is not an axis of the study, and `unit` has none for it",
                         field.text
                     );
                     let help = suggestion(&field.text, &known);

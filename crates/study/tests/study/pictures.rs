@@ -55,7 +55,7 @@ fn mistakes_in_pictures_have_a_line() {
         ),
         (
             table(&format!("rows = \"aqm\"\n{delay}\nabove = \"ten\"")),
-            "`ten` is no share",
+            "`ten` is not a share",
         ),
         (
             table(
@@ -99,9 +99,9 @@ fn a_chart_over_time_without_data_has_a_line() {
     for (key, message) in [
         (
             "between = \"320 .. 180\"",
-            "`320 .. 180` is no span of time",
+            "`320 .. 180` is not a span of time",
         ),
-        ("between = \"180\"", "`180` is no span of time"),
+        ("between = \"180\"", "`180` is not a span of time"),
         ("scale = \"1 +\"", "chart[1].scale"),
     ] {
         let error = measured("1 < 2", csv, TABLE, &(chart("\"rtt\"") + key)).expect_err(message);

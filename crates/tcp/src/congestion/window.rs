@@ -5,9 +5,11 @@ use crate::config::Config;
 
 /// Window and threshold with the rules that all but BBR share.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) segments: u32,
-    pub(crate) ssthresh: u32,
+pub struct Window {
+    /// The congestion window in segments.
+    pub segments: u32,
+    /// The slow-start threshold in segments; [`INFINITE`] before anything set it.
+    pub ssthresh: u32,
     /// Acknowledged segments that have not yet made the window grow.
     pub(crate) credit: f64,
     /// Window and threshold before the last reduction.
@@ -15,7 +17,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(crate) fn new(config: &Config) -> Self {
+    /// The initial window and threshold of `config`.
+    pub fn new(config: &Config) -> Self {
         let ssthresh = config.initial_ssthresh.map_or(INFINITE, |bytes| {
             u32::try_from(bytes / u64::from(config.mss.max(1)))
                 .unwrap_or(INFINITE)
@@ -29,13 +32,14 @@ impl Window {
         }
     }
 
-    pub(crate) fn in_slow_start(&self) -> bool {
+    /// Whether the window is below the threshold.
+    pub fn in_slow_start(&self) -> bool {
         self.segments < self.ssthresh
     }
 
     /// Slow start (RFC 5681 equation 2, without the limit of appropriate byte counting, as
     /// Linux); returns the segments left when `ssthresh` is reached.
-    pub(crate) fn slow_start(&mut self, acked: u32) -> u32 {
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
         let grown = self.segments.saturating_add(acked).min(self.ssthresh);
         let left = acked - (grown - self.segments);
         self.segments = grown;
@@ -43,7 +47,7 @@ impl Window {
     }
 
     /// Grows by `acked` times `per_segment` segments, whole segments at a time.
-    pub(crate) fn grow(&mut self, acked: u32, per_segment: f64) {
+    pub fn grow(&mut self, acked: u32, per_segment: f64) {
         self.credit += f64::from(acked) * per_segment;
         // n times 1/n must count as one.
         if self.credit >= 1.0 - 1e-9 {
@@ -55,17 +59,13 @@ impl Window {
 
     /// Reno's growth (RFC 5681 equations 2 and 3): doubling below the threshold, one segment a
     /// round trip above.
-    pub(crate) fn reno(&mut self, ack: &AckEvent) {
+    pub fn reno(&mut self, ack: &AckEvent) {
         self.reno_from(ack, Self::slow_start);
     }
 
     /// Reno's growth with a slow start of one's own, which returns the segments it has left.
     /// As Linux: by what left the network, not what a filled hole releases.
-    pub(crate) fn reno_from(
-        &mut self,
-        ack: &AckEvent,
-        slow_start: impl FnOnce(&mut Self, u32) -> u32,
-    ) {
+    pub fn reno_from(&mut self, ack: &AckEvent, slow_start: impl FnOnce(&mut Self, u32) -> u32) {
         if !ack.may_grow || !ack.window_limited {
             return;
         }
@@ -80,7 +80,7 @@ impl Window {
 
     /// Grows by one for each `count` acknowledged segments, a whole number; those that a larger
     /// count has left over make one at most (Linux `tcp_cong_avoid_ai`).
-    pub(crate) fn grow_each(&mut self, acked: u32, count: f64) {
+    pub fn grow_each(&mut self, acked: u32, count: f64) {
         if self.credit >= count {
             self.credit = 0.0;
             self.segments = self.segments.saturating_add(1).min(INFINITE);
@@ -95,7 +95,7 @@ impl Window {
 
     /// Sets the threshold, and the window to it or, after a timeout, to what is in flight and
     /// one (RFC 5681's loss window, when everything in flight is lost).
-    pub(crate) fn reduce(&mut self, ssthresh: u32, why: Congestion, in_flight: u32) {
+    pub fn reduce(&mut self, ssthresh: u32, why: Congestion, in_flight: u32) {
         if why != Congestion::TimeoutAgain {
             self.prior = Some((self.segments, self.ssthresh));
             self.ssthresh = ssthresh.max(2);
@@ -108,7 +108,8 @@ impl Window {
         self.credit = 0.0;
     }
 
-    pub(crate) fn undo(&mut self) {
+    /// Window and threshold before the last reduction, where they were larger (RFC 4015).
+    pub fn undo(&mut self) {
         if let Some((segments, ssthresh)) = self.prior.take() {
             self.segments = self.segments.max(segments);
             self.ssthresh = self.ssthresh.max(ssthresh);
@@ -117,19 +118,22 @@ impl Window {
 
     /// The threshold that remembers the window when it is lowered for want of use, or by delay
     /// (Linux `tcp_current_ssthresh`).
-    pub(crate) fn remember(&mut self) {
+    pub fn remember(&mut self) {
         let kept = self.segments / 2 + self.segments / 4;
         self.ssthresh = self.ssthresh.max(kept);
     }
 
-    pub(crate) fn idle_restart(&mut self, timeouts: u32, restart: u32) {
+    /// After an idle time of so many timeouts: one halving each, down to `restart` segments (RFC
+    /// 2861 section 3).
+    pub fn idle_restart(&mut self, timeouts: u32, restart: u32) {
         self.remember();
         let floor = restart.min(self.segments);
         self.segments = (self.segments >> timeouts.min(31)).max(floor);
         self.credit = 0.0;
     }
 
-    pub(crate) fn application_limited(&mut self, used: u32) {
+    /// Only `used` segments were needed for a timeout: half way down to them (RFC 2861 section 3.2).
+    pub fn application_limited(&mut self, used: u32) {
         if used < self.segments {
             self.remember();
             self.segments = u32::midpoint(self.segments, used).max(1);

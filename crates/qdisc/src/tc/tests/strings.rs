@@ -272,6 +272,12 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "python:own.py:OneOfN",
     ),
     (
+        "rust:libslope.so:Slope low=1ms",
+        "`rust:libslope.so:Slope` is an AQM of a library, which this command does not load; \
+         `sojourn run`, `check`, `evaluate` and `reproduce` do, in the simulator",
+        "rust:libslope.so:Slope",
+    ),
+    (
         "steer util 95% ceiling 94% over gsp",
         "`ceiling` is below `util`, which is 95 %; it can be 95 to 100 %",
         "94%",
