@@ -133,7 +133,12 @@ fn marks_reach_a_control() {
         let text = text.replace("rate = ", "qdisc = \"codel\"\nrate = ");
         let (scenario, plugins) = read(&text);
         let results = [0, 1].map(|cell| run(&plugins, &scenario.cells[cell]));
-        assert!(results[0].links.iter().any(|link| link.marks > 0));
+        assert!(
+            results[0]
+                .links
+                .iter()
+                .any(|(_, link)| link.marked_packets > 0)
+        );
         let flows = results.map(|result| format!("{:?}", result.flows));
         assert_eq!(flows[0], flows[1], "{ecn}");
     }
