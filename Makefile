@@ -1,7 +1,7 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
-.PHONY: fresh static lint doc site figures cards deny clean module module-test
+.PHONY: fresh wheel static lint doc site figures cards deny clean module module-test
 .PHONY: module-kernels
 
 CARGO = cargo
@@ -29,7 +29,8 @@ help:
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'
 	@echo 'make package Debian packages of it and of sojourn-bridge, target/package/*.deb'
-	@echo 'make fresh   those packages tried on a fresh Debian 12, as root'
+	@echo 'make wheel   the Python package with the program in it, target/package/sojourn-*.whl'
+	@echo 'make fresh   packages, wheel and static binary tried on a fresh Debian 12, as root'
 	@echo 'make static  both programs for any Linux, no libraries, target/package/sojourn-*.tar.gz'
 	@echo 'make module  the queues as a module of Linux for installed headers, target/module/*.ko'
 	@echo 'make module-test  that module in Debian 12 under QEMU, and in guests (about 15 min)'
@@ -50,10 +51,13 @@ package: build
 	$(CARGO) build --release --locked -p sojourn-gateway
 	@scripts/package $(SOJOURN) $(SOJOURN)-bridge
 
-fresh: package
+fresh: package wheel static
 	@scripts/setup fresh
-	@scripts/fresh "$$(realpath $${CARGO_TARGET_DIR:-target}/package/sojourn_*.deb)" \
-		"$$(realpath $${CARGO_TARGET_DIR:-target}/package/sojourn-bridge_*.deb)"
+	@scripts/fresh $${CARGO_TARGET_DIR:-target}/package
+
+wheel: build
+	@scripts/setup python
+	@scripts/wheel $(SOJOURN) release $${CARGO_TARGET_DIR:-target}/package
 
 static:
 	@scripts/setup static
@@ -127,11 +131,10 @@ kernels:
 # With the profile of tests, so that what they have built is built.
 python:
 	@scripts/setup python
-	@rm -rf $(WHEELS)
-	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
+	$(CARGO) build --quiet --workspace --locked --bin sojourn --example slope --example calm
+	@scripts/wheel $(DEBUG)/sojourn dev $(WHEELS)
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m mypy --config-file crates/python/pyproject.toml crates/python/sojourn
-	$(CARGO) build --quiet --workspace --locked --example slope --example calm
 	$(PYTHON) -m pytest -q crates/python/tests
 
 playground:
@@ -160,8 +163,7 @@ doc:
 site:
 	@scripts/setup site
 	$(CARGO) test --quiet --workspace --locked --no-run --test cli
-	@rm -rf $(WHEELS)
-	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
+	@scripts/wheel $(DEBUG)/sojourn dev $(WHEELS)
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) scripts/site $(DEBUG)/sojourn
 

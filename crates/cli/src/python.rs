@@ -30,7 +30,8 @@ const PREFIX: &str = "python:";
   sojourn figures out/sim --svg --out figures
   sojourn figures out/sim out/live --list figures.toml --pgf
 
-SOJOURN_PYTHON names the interpreter that has the package; without it `python3` is asked.
+SOJOURN_PYTHON names the interpreter that has the package; without it that of the virtual environment
+is asked in which this program is installed, or else `python3`.
 
 Exit status: 0 when all are drawn, 2 when the input is wrong or the package is missing.")]
 pub(crate) struct FiguresArgs {
@@ -142,9 +143,22 @@ fn named<'a>((_, value): (&str, &'a str)) -> Option<&'a str> {
         .find(|one| is_named(one))
 }
 
+/// The interpreter that is asked for the package.
+fn interpreter() -> OsString {
+    let of_environment = || {
+        let program = std::env::current_exe().ok()?;
+        let bin = program.parent()?;
+        let is_environment = bin.parent()?.join("pyvenv.cfg").is_file();
+        is_environment.then(|| bin.join("python").into_os_string())
+    };
+    std::env::var_os(VARIABLE)
+        .or_else(of_environment)
+        .unwrap_or_else(|| "python3".into())
+}
+
 /// Has the package do what the words say. `why` it is asked, and what pip would install.
 fn package(why: &str, extra: &str, words: &[OsString]) -> anyhow::Result<u8> {
-    let interpreter = std::env::var_os(VARIABLE).unwrap_or_else(|| "python3".into());
+    let interpreter = interpreter();
     let shown = interpreter.to_string_lossy().into_owned();
     let lacking = |what: &str| {
         WrongInput(format!(

@@ -1,4 +1,4 @@
-//! Whoever looks on or asks leaves the bridge alone: readers that stop, clients that say nothing,
+//! Observers and clients leave the bridge alone: readers that stop, clients that say nothing,
 //! signals, and what stands where its socket should. Needs root; without it these are passed over,
 //! except in CI (`CI=true`), where a machine that cannot run them fails them.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -60,7 +61,10 @@ def reproduce(
 
 
 def _find(world: str) -> str:
-    program = os.environ.get("SOJOURN_PROGRAM") or shutil.which("sojourn")
+    # The wheel brings one, which is of the same version.
+    own = Path(sysconfig.get_path("scripts"), "sojourn")
+    beside = str(own) if own.is_file() else shutil.which("sojourn")
+    program = os.environ.get("SOJOURN_PROGRAM") or beside
     if program is None:
         raise RunError(
             f"world {world!r} is run by the program `sojourn`, which is not in the PATH "

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -344,3 +346,16 @@ def test_a_control_of_linux_is_not_taken_for_ones_own(own: Path) -> None:
     results = sojourn.sweep(own, axes)
     assert len(results.runs.rows()) == 1
     assert "no congestion control bic" in " ".join(results.notes)
+
+
+def test_the_wheel_brings_a_program_that_finds_the_package(own: Path) -> None:
+    program = Path(sysconfig.get_path("scripts"), "sojourn")
+    environment = {key: value for key, value in os.environ.items() if key != "SOJOURN_PYTHON"}
+    environment["PATH"] = "/nowhere"
+    said = subprocess.run(
+        [program, "check", "own.toml"],
+        cwd=own.parent, env=environment, capture_output=True, text=True, check=True,
+    )
+    assert "python:own.py:OneOfN n=50: loaded" in said.stdout
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.split()[1] == sojourn.__version__.split()[0]

@@ -4,9 +4,8 @@ use crate::error::{Damage, ReportError};
 use crate::json::{self, Format};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
@@ -51,11 +50,12 @@ impl Pending {
     }
 
     fn new(place: PathBuf) -> Result<Self, ReportError> {
-        // As any other file: who may read it is the user's choice (umask).
-        let everybody = Permissions::from_mode(0o666);
         let dir = place.parent().unwrap_or(Path::new(""));
-        let file = Builder::new()
-            .permissions(everybody)
+        let mut builder = Builder::new();
+        // As any other file: who may read it is the user's choice (umask).
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder
             .tempfile_in(dir)
             .map_err(ReportError::io("write", &place))?;
         Ok(Self { file, place })

@@ -10,6 +10,7 @@
 use crate::binary::{read_run, write_run};
 use crate::bytes::{In, Out};
 use crate::error::{Damage, ReportError};
+use crate::place::read_exact_at;
 use crate::stored::{Finished, Stored};
 use crate::table::rows;
 use sojourn_qdisc::Report;
@@ -19,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -50,7 +50,7 @@ impl Record {
     /// Reads the run.
     pub(crate) fn read(&self) -> Result<RunResult, ReportError> {
         let mut bytes = vec![0; self.length];
-        let read = self.file.read_exact_at(&mut bytes, self.at);
+        let read = read_exact_at(&self.file, &mut bytes, self.at);
         read.map_err(ReportError::io("read", &self.path))?;
         let mut from = In(&bytes);
         let run = read_run(&mut from).and_then(|run| match from.0 {
@@ -179,7 +179,7 @@ fn list(path: &Path, held: &mut BTreeMap<Key, Held>) -> Result<(), Damage> {
     let (file, path): (_, Arc<Path>) = (Arc::new(file), path.into());
     let bytes = |at: u64, count: usize| {
         let mut bytes = vec![0; count];
-        let read = file.read_exact_at(&mut bytes, at);
+        let read = read_exact_at(&file, &mut bytes, at);
         read.map_err(|_| Damage::Short)?;
         Ok::<_, Damage>(bytes)
     };

@@ -24,6 +24,7 @@ mod limited;
 mod merge;
 mod packed;
 mod parallel;
+mod place;
 mod reading;
 mod recording;
 mod seeds;

@@ -1,4 +1,4 @@
-//! Tells the service manager how the bridge fares: the protocol of sd_notify(3), a datagram of
+//! Reports the bridge's status to the service manager: the protocol of sd_notify(3), a datagram of
 //! `NAME=value` lines to the socket that it has named. Without one nobody is told.
 
 use rustix::time::{ClockId, clock_gettime};

@@ -18,7 +18,7 @@ pub trait Instead {
     }
 
     /// What stands around the queue of an interface, the cell's or one's own: the queue itself, or
-    /// what hands all on to it and looks on.
+    /// what hands all on to it and observes.
     fn around(
         &mut self,
         _interface: &Interface,

@@ -1,5 +1,5 @@
 //! Radio networks of any shape, with any queue, routing and traffic: nothing panics, a seed has
-//! one result whether somebody looks on or not, and no packet is lost without a place or counted
+//! one result with and without observers, and no packet is lost without a place or counted
 //! twice.
 
 mod common;

@@ -14,13 +14,17 @@ pub const SENTENCE_MAX: usize = 40;
 pub const LINE_MAX: usize = 100;
 
 /// Words that are not used, and what is said instead.
-const WORDS: [(&str, &str); 14] = [
+const WORDS: [(&str, &str); 18] = [
     ("aught", "anything"),
     ("betimes", "early"),
+    ("equal shares", "fairness"),
     ("fares", "what happens to it: a figure, or a verb"),
     ("for naught", "without effect"),
     ("hitherto", "so far"),
+    ("how it fares", "its status"),
+    ("in its turn", "afterwards, or the name of what does it"),
     ("lest", "so that … not"),
+    ("looks on", "observes"),
     ("naught", "nothing"),
     ("of nobody", "that match nothing"),
     ("onlooker", "observer"),
@@ -208,6 +212,71 @@ pub fn unplain_words(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// The same words in the comments of Rust code.
+pub fn unplain_comments(source: &Source) -> Vec<Finding> {
+    if extension(&source.path) != "rs" {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (number, line) in source.text.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            continue;
+        };
+        let text = plain(&comment.to_lowercase());
+        for (word, instead) in WORDS {
+            if has_word(&text, word) {
+                let problem = format!("“{word}” is not a word of this project's comments");
+                findings.push(source.finding(number + 1, problem, &format!("say “{instead}”")));
+            }
+        }
+    }
+    findings
+}
+
+/// Messages that say of something what it is no example of.
+pub fn negated_nouns(source: &Source) -> Vec<Finding> {
+    if !["py", "rs"].contains(&extension(&source.path)) {
+        return Vec::new();
+    }
+    let lines = source.text.lines().enumerate();
+    let wrong = lines.filter(|(_, line)| {
+        let is_comment = ["//", "#"].iter().any(|mark| line.trim_start().starts_with(mark));
+        !is_comment && ["` is no ", "} is no "].iter().any(|words| line.contains(words))
+    });
+    let problem = || "“is no …” in a message".to_owned();
+    let instead = "say what is wrong and what would be right: “is not a …; write …”";
+    wrong
+        .map(|(number, _)| source.finding(number + 1, problem(), instead))
+        .collect()
+}
+
+/// Sentences that begin with a bare “Who”, “What” or “Whose”, and are no questions.
+pub fn bare_subjects(source: &Source) -> Vec<Finding> {
+    if extension(&source.path) != "md" {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    let lines: Vec<&str> = source.text.lines().collect();
+    for paragraph in paragraphs(source) {
+        // The meaning of a key or column is a noun's: a table says whose.
+        if lines[paragraph.line - 1].trim_start().starts_with('|') {
+            continue;
+        }
+        for sentence in sentences(&paragraph.text) {
+            let is_bare = ["Who ", "What ", "Whose "]
+                .iter()
+                .any(|word| sentence.starts_with(word));
+            if is_bare && sentence.ends_with('.') {
+                let start: String = sentence.chars().take(60).collect();
+                let problem = format!("no subject in the sentence “{start}…”");
+                let instead = "begin with the thing that the sentence is about";
+                findings.push(source.finding(paragraph.line, problem, instead));
+            }
+        }
+    }
+    findings
+}
+
 /// Words in American spelling.
 pub fn american_spellings(source: &Source) -> Vec<Finding> {
     if extension(&source.path) != "md" {
@@ -283,6 +352,25 @@ mod tests {
         let findings = unplain_words(&page(text));
         let found: Vec<&str> = findings.iter().map(|f| &*f.instead).collect();
         assert_eq!(found.len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn words_that_are_not_used_are_found_in_comments() {
+        let text = "/// State of an onlooker.\nlet onlooker = 1;\n// `naught` is a name.\n";
+        let findings = unplain_comments(&Source::new("a.rs", text));
+        assert_eq!(lines(&findings), [1]);
+    }
+
+    #[test]
+    fn a_message_says_what_would_be_right() {
+        let text = "// `a` is no b\nformat!(\"`{a}` is no b\")\nformat!(\"`{a}` is not a b\")\n";
+        assert_eq!(lines(&negated_nouns(&Source::new("a.rs", text))), [2]);
+    }
+
+    #[test]
+    fn a_sentence_has_a_subject() {
+        let text = "What it does is unclear.\n\nWhat is it? It runs.\n\n- Whose it is, it says.\n";
+        assert_eq!(lines(&bare_subjects(&page(text))), [1, 5]);
     }
 
     #[test]

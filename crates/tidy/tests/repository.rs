@@ -143,6 +143,9 @@ fn documents_have_short_sentences_and_lines() {
 #[test]
 fn documents_have_words_of_today() {
     for_each(prose::unplain_words);
+    for_each(prose::unplain_comments);
+    for_each(prose::negated_nouns);
+    for_each(prose::bare_subjects);
     for_each(prose::american_spellings);
 }
 

@@ -5,6 +5,7 @@ use super::texts::Texts;
 use crate::error::{Damage, ReportError, Run};
 
 use crate::files::open;
+use crate::place::read_at;
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int64Type};
@@ -20,7 +21,6 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -130,7 +130,7 @@ struct Piece {
 
 impl Read for Piece {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(bytes, self.at)?;
+        let read = read_at(&self.file, bytes, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
