@@ -17,7 +17,8 @@ struct Calm {
 
 impl MakeControl for Calm {
     fn make(options: &mut Options<'_>, config: &Config) -> Result<Self, String> {
-        let (alpha, beta) = (options.get("alpha", 1.0)?, options.get("beta", 0.8)?);
+        let alpha: f64 = options.get("alpha", 1.0)?;
+        let beta: f64 = options.get("beta", 0.8)?;
         if alpha.is_nan() || alpha < 0.0 {
             return Err("`alpha` must be 0 or more".to_owned());
         }

@@ -240,8 +240,13 @@ pub fn negated_nouns(source: &Source) -> Vec<Finding> {
     }
     let lines = source.text.lines().enumerate();
     let wrong = lines.filter(|(_, line)| {
-        let is_comment = ["//", "#"].iter().any(|mark| line.trim_start().starts_with(mark));
-        !is_comment && ["` is no ", "} is no "].iter().any(|words| line.contains(words))
+        let is_comment = ["//", "#"]
+            .iter()
+            .any(|mark| line.trim_start().starts_with(mark));
+        !is_comment
+            && ["` is no ", "} is no "]
+                .iter()
+                .any(|words| line.contains(words))
     });
     let problem = || "“is no …” in a message".to_owned();
     let instead = "say what is wrong and what would be right: “is not a …; write …”";
