@@ -60,8 +60,9 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     subject = parser.add_mutually_exclusive_group(required=True)
-    subject.add_argument("--qdisc", metavar="SPEC", help="the queue, python:FILE:CLASS or rust:FILE:TYPE")
-    subject.add_argument("--cc", metavar="NAME", help="the control, python:FILE:CLASS or rust:FILE:TYPE")
+    own = "python:FILE:CLASS or rust:FILE:TYPE"
+    subject.add_argument("--qdisc", metavar="SPEC", help=f"the queue, {own}")
+    subject.add_argument("--cc", metavar="NAME", help=f"the control, {own}")
     parser.add_argument("--case", action="append", default=[], help="only this case")
     parser.add_argument("--seeds", type=int, default=10, help="seeds of each cell")
     _add_shared(parser)

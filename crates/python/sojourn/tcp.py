@@ -216,7 +216,7 @@ def makers(controls: Mapping[str, Factory]) -> list[tuple[str, str, Maker]]:
 
 
 def maker(factory: Factory) -> Maker:
-    """What makes the congestion control of an end of such a flow; a library's does without Python."""
+    """What makes the congestion control of an end of such a flow; a library's needs no Python."""
     native: Maker | None = getattr(factory, "native", None)
     if native is not None:
         return native

@@ -14,7 +14,7 @@ pub const SENTENCE_MAX: usize = 40;
 pub const LINE_MAX: usize = 100;
 
 /// Words that are not used, and what is said instead.
-const WORDS: [(&str, &str); 18] = [
+const WORDS: [(&str, &str); 17] = [
     ("aught", "anything"),
     ("betimes", "early"),
     ("equal shares", "fairness"),
@@ -22,7 +22,6 @@ const WORDS: [(&str, &str); 18] = [
     ("for naught", "without effect"),
     ("hitherto", "so far"),
     ("how it fares", "its status"),
-    ("in its turn", "afterwards, or the name of what does it"),
     ("lest", "so that … not"),
     ("looks on", "observes"),
     ("naught", "nothing"),

@@ -132,7 +132,8 @@ impl Window {
         self.credit = 0.0;
     }
 
-    /// Only `used` segments were needed for a timeout: half way down to them (RFC 2861 section 3.2).
+    /// Only `used` segments were needed for a timeout: half way down to them (RFC 2861 section
+    /// 3.2).
     pub fn application_limited(&mut self, used: u32) {
         if used < self.segments {
             self.remember();
