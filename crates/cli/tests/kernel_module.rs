@@ -176,7 +176,7 @@ fn a_study_is_reproduced_and_a_queue_evaluated_with_our_queues_in_the_kernel() {
     };
     let study = said(&["reproduce", dir.path().to_str().unwrap()]);
     assert!(
-        study.contains("kernel-module: 1 claims: 1 as published"),
+        study.contains("kernel-module: 1 claim: 1 as published"),
         "{study}"
     );
     let words = [

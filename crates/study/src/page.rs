@@ -156,6 +156,7 @@ impl Reproduced<'_> {
             "name": world.as_str(),
             "runs": self.results.iter().filter(|run| run.world == *world).count(),
             "headline": self.headline(world),
+            "answer": self.answer(world),
         })
     }
 }

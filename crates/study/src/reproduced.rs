@@ -2,7 +2,7 @@
 
 use crate::draw::Chart;
 use crate::judge::{Judged, Verdict};
-use crate::status::{Status, tally};
+use crate::status::{Status, answer, tally};
 use crate::study::{Outcomes, Study};
 use crate::table::Table;
 use sojourn_report::{Finished, ReportError, Rest};
@@ -96,6 +96,13 @@ impl<'a> Reproduced<'a> {
             worse => format!("; worse than recorded: {worse}"),
         };
         format!("{counts}{worse}")
+    }
+
+    /// Whether the source holds in a world, in a sentence.
+    pub(crate) fn answer(&self, world: &WorldName) -> String {
+        let found = self.claims.iter();
+        let found = found.filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
+        answer(&found.collect::<Vec<_>>())
     }
 
     /// Whether a claim came out worse than the study records of it, in any world.

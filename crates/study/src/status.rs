@@ -55,16 +55,101 @@ pub(crate) fn tally(claims: &[(Status, bool)]) -> Vec<String> {
         shown.collect::<Vec<_>>().join(", ")
     };
     let own = claims.iter().filter(|(_, own)| *own).count();
-    let published = format!("{} claims: {}", claims.len() - own, counts(false, true));
+    let claimed = claims.len() - own;
+    let s = if claimed == 1 { "" } else { "s" };
+    let published = format!("{claimed} claim{s}: {}", counts(false, true));
     match own {
         0 => vec![published],
         _ => vec![published, format!("{own} of ours: {}", counts(true, false))],
     }
 }
 
+/// Whether the source holds, in a sentence: what became of its own statements.
+pub(crate) fn answer(claims: &[(Status, bool)]) -> String {
+    let of = |status| claims.iter().filter(|it| **it == (status, false)).count();
+    let [published, reference, model, open] = [
+        Status::Published,
+        Status::Reference,
+        Status::Model,
+        Status::Open,
+    ]
+    .map(of);
+    let judged = published + reference + model + open;
+    let untold = of(Status::NotJudged);
+    let left_out = match untold {
+        0 => String::new(),
+        _ => format!(" {untold} of its statements {} not judged.", be(untold)),
+    };
+    if judged == 0 {
+        return format!("These runs judge none of its statements.{left_out}");
+    }
+    if published == judged {
+        let all = if judged == 1 {
+            "the one statement".to_owned()
+        } else {
+            format!("all {judged} statements")
+        };
+        return format!("Yes: {all} that these runs judge came out as published.{left_out}");
+    }
+    let word = if published == 0 { "No" } else { "In part" };
+    let others = [
+        (reference, "as an independent reference, not as published"),
+        (open, "open: it is not known which side is right"),
+        (model, "our model's fault"),
+    ];
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    let others: Vec<String> = others
+        .map(|(count, what)| format!("{count} {} {what}", be(count)))
+        .collect();
+    format!(
+        "{word}: {published} of {judged} statements came out as published; {}.{left_out}",
+        others.join("; ")
+    )
+}
+
+const fn be(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Status, tally};
+    use super::{Status, answer, tally};
+
+    #[test]
+    fn a_page_begins_with_an_answer() {
+        let of = |statuses: &[Status]| {
+            let claims: Vec<_> = statuses.iter().map(|status| (*status, false)).collect();
+            answer(&claims)
+        };
+        let [published, open] = [Status::Published, Status::Open];
+        assert_eq!(
+            of(&[published]),
+            "Yes: the one statement that these runs judge came out as published."
+        );
+        assert_eq!(
+            of(&[published, published, Status::NotJudged]),
+            "Yes: all 2 statements that these runs judge came out as published. 1 of its \
+             statements is not judged."
+        );
+        assert_eq!(
+            of(&[published, open, Status::Reference, Status::Reference]),
+            "In part: 1 of 4 statements came out as published; 2 are as an independent reference, \
+             not as published; 1 is open: it is not known which side is right."
+        );
+        assert_eq!(
+            of(&[Status::Model]),
+            "No: 0 of 1 statements came out as published; 1 is our model's fault."
+        );
+        assert_eq!(
+            of(&[Status::NotJudged]),
+            "These runs judge none of its statements. 1 of its statements is not judged."
+        );
+        // A claim of ours is none of the source's.
+        assert_eq!(
+            answer(&[(published, false), (open, true)]),
+            of(&[published])
+        );
+    }
 
     #[test]
     fn claims_of_ours_are_counted_beside_the_statements_of_the_source() {
