@@ -8,8 +8,15 @@
 //! and timestamp are not newer, its SACK blocks are all within the newer one's, and it is no
 //! duplicate ACK and no DSACK. Blocks that the newer one acknowledges by its number alone do not
 //! count: Linux compares the options (`cake_tcph_sack_compare`), and so an ACK with blocks stays
-//! when the hole is filled. Differs from Linux, which does not see a DSACK above the
-//! acknowledgement number.
+//! when the hole is filled.
+//!
+//! ECE and CWR are also two of the three bits of AccECN's counter of marks, ACE (RFC 9768 section
+//! 3.2.2), whose third is AE. The last acknowledgement of each count stays, so that no two that are
+//! left differ by more than they did, and the sender sees each round of the counter. One with AE
+//! or AccECN's option never goes.
+//!
+//! Differs from Linux, which does not see a DSACK above the acknowledgement number, nor that AE
+//! alone has changed.
 
 sojourn_units::words! {
     /// How eagerly acknowledgements are dropped, with tc's words.
@@ -38,9 +45,12 @@ pub struct AckFacts {
     pub sacks: u8,
     /// The flag byte.
     pub flags: u8,
+    /// The AE flag, which stands before that byte.
+    pub ae: bool,
     /// Whether there is payload.
     pub payload: bool,
-    /// Whether there is an option other than MD5, SACK and timestamps, or a malformed one.
+    /// Whether there is an option other than MD5, SACK and timestamps, a malformed one, or a flag
+    /// before the flag byte, as AE.
     pub other_options: bool,
 }
 
@@ -63,9 +73,9 @@ impl AckFacts {
         self.flags & (ACK | SYN) == ACK
     }
 
-    /// ECE and CWR.
-    pub const fn ecn_flags(&self) -> u8 {
-        self.flags & ECN
+    /// ECE, CWR and AE: with AccECN its counter.
+    pub const fn ecn_flags(&self) -> (u8, bool) {
+        (self.flags & ECN, self.ae)
     }
 
     /// RFC 2883 section 4: the first block reports a duplicate, as it lies at or below the

@@ -221,6 +221,107 @@ proptest! {
     }
 }
 
+/// An acknowledgement of AccECN's receiver that has counted so many marks: the last three bits are
+/// AE, CWR and ECE (RFC 9768 section 3.2.2).
+fn accurate(id: u64, marks: u32) -> Frame {
+    let [ae, cwr, ece] = [4, 2, 1].map(|bit| marks & bit != 0);
+    let facts = AckFacts {
+        ack: id as u32 * SEGMENT,
+        flags: ACK | if cwr { CWR } else { 0 } | if ece { ECE } else { 0 },
+        ae,
+        other_options: ae,
+        ..AckFacts::default()
+    };
+    Frame {
+        id,
+        len: 66,
+        ack: Some(facts),
+        ..frame(1, 2, 3)
+    }
+}
+
+/// What AccECN's sender reckons from the three bits: the number of marks after each
+/// acknowledgement, by its number.
+#[derive(Debug, Default)]
+struct Marks {
+    counted: u32,
+    at: BTreeMap<u32, u32>,
+}
+
+impl Marks {
+    fn learn(&mut self, facts: &AckFacts) {
+        let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
+        let ace =
+            bit(facts.ae, 4) | bit(facts.flags & CWR != 0, 2) | bit(facts.flags & ECE != 0, 1);
+        self.counted += ace.wrapping_sub(self.counted) & 7;
+        self.at.insert(facts.ack, self.counted);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// A receiver acknowledges before seven new marks have come (RFC 9768 section 3.2.2.5.1). Then
+    /// a sender counts behind the filter what it counts without, at each acknowledgement that is
+    /// left.
+    #[test]
+    fn marks_of_accecn_are_counted_behind_the_filter(
+        marks in proptest::collection::vec((0_u32..=6, 0_u8..3), 1..200),
+        filter in proptest::sample::select(vec!["ack-filter", "ack-filter-aggressive"]),
+    ) {
+        let mut queue = build(&format!("cake besteffort {filter}"));
+        let (mut all, mut left) = (Marks::default(), Marks::default());
+        let (mut count, mut out) = (0, Drops::default());
+        let mut take = |queue: &mut Box<dyn Qdisc<Frame>>, out: &mut Drops| {
+            let Dequeue::Packet { packet, .. } = queue.dequeue(ms(1), out) else {
+                return false;
+            };
+            left.learn(&packet.ack.expect("all are"));
+            true
+        };
+        for (id, &(new, taken)) in (1..).zip(&marks) {
+            count += new;
+            let packet = accurate(id, count);
+            all.learn(&packet.ack.expect("it is one"));
+            queue.enqueue(packet, ms(1), &mut out);
+            for _ in 0..taken {
+                take(&mut queue, &mut out);
+            }
+        }
+        while take(&mut queue, &mut out) {}
+        prop_assert_eq!(all.counted, count);
+        for (number, counted) in &left.at {
+            prop_assert_eq!(all.at.get(number), Some(counted), "at {}", number);
+        }
+        prop_assert_eq!(left.counted, count);
+    }
+}
+
+/// Between ACE 1 and ACE 5 nothing but AE differs. By hand: of 3, 9, 13 and 17 marks, with 9 gone
+/// the sender would see ACE 3 and then 5, two more marks instead of ten.
+#[test]
+fn a_change_of_ae_alone_is_news() {
+    for filter in ["ack-filter", "ack-filter-aggressive"] {
+        let mut queue = build(&format!("cake besteffort {filter}"));
+        let mut out = Drops::default();
+        for (id, marks) in (1..).zip([3, 9, 13, 17, 17, 17]) {
+            queue.enqueue(accurate(id, marks), ms(1), &mut out);
+        }
+        let gone: Vec<u64> = out.0.iter().map(|(packet, _)| packet.id).collect();
+        // Of the three with 17 marks one or two; all others have news.
+        let expected: &[u64] = if filter == "ack-filter" {
+            &[4]
+        } else {
+            &[4, 5]
+        };
+        assert_eq!(gone, expected, "{filter}");
+    }
+}
+
 /// The property must not hold because nothing is ever dropped.
 #[test]
 fn most_acknowledgements_of_a_long_queue_go() {

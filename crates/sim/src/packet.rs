@@ -379,6 +379,7 @@ impl QdiscPacket for Packet {
             sack,
             sacks: segment.sack_blocks().len() as u8,
             flags: segment.flags.bits() as u8,
+            ae: segment.flags.has(Flags::AE),
             payload: segment.payload > 0,
             // As of a frame: whatever AE or the option say must not be lost.
             other_options: segment.flags.has(Flags::AE) || segment.accecn().is_some(),

@@ -173,6 +173,35 @@ fn both_queues_have_figures_of_their_own() {
     assert_eq!(link(&result, "up").l_sojourn.count, 0);
 }
 
+/// An ACK filter on the way back drops ACKs, and none with a new count: the sender's share of marks
+/// is what has arrived with a mark.
+#[test]
+fn marks_are_counted_behind_an_ack_filter() {
+    for filter in ["ack-filter", "ack-filter-aggressive"] {
+        let mut up = hop("up", mbit(25.0));
+        up.qdisc = "dualpi2".parse().expect("a test's own queue");
+        // A thousand ACKs a second take 0.5 Mbit/s.
+        let mut down = hop("down", mbit(0.3));
+        let queue = format!("cake besteffort {filter}");
+        down.qdisc = queue.parse().expect("a test's own queue");
+        let config = Config {
+            algorithm: Prague,
+            ..Config::default()
+        };
+        let flows = vec![tcp("upload", Bulk, ms(30), config)];
+        let mut cell = dumbbell(up, down, ms(40_000), flows);
+        cell.warmup = ms(10_000);
+        let result = run(&cell);
+        let upload = flow_of(&result, "upload");
+        let arrived = upload.ce_ratio.expect("it has ECN");
+        let known = upload.alpha.mean / arrived;
+        assert!((known - 1.0).abs() < 0.1, "{filter}: {known} of {arrived}");
+        let dropped = link(&result, "down").dropped_packets;
+        assert!(dropped > 1000, "{filter}: {dropped}");
+        assert!(upload.goodput.as_bps() > 20_000_000, "{filter}");
+    }
+}
+
 /// `steer over dualpi2` lowers the C queue's target to what its delay swings by, which is little with
 /// ten CUBIC flows: the link stays full, the L queue short, and the C queue waits less. What both
 /// queues have sent adds up.

@@ -11,6 +11,7 @@ use sojourn_qdisc::AckFacts;
 /// 2385 (MD5).
 pub fn ack_facts(frame: &[u8], parsed: &Parsed) -> Option<AckFacts> {
     const ACK: u8 = 0x10;
+    const AE: u8 = 0x01;
     if parsed.flow.protocol != protocol::TCP || parsed.header_len == 0 || parsed.fragment {
         return None;
     }
@@ -22,6 +23,7 @@ pub fn ack_facts(frame: &[u8], parsed: &Parsed) -> Option<AckFacts> {
     let mut facts = AckFacts {
         ack: be32(header, 8)?,
         flags: header[13],
+        ae: header[12] & AE != 0,
         payload: parsed.has_payload(frame),
         // Reserved bits and AccECN's: whatever they say must not be lost.
         other_options: header[12] & 0x0f != 0,

@@ -245,6 +245,27 @@ fn acknowledgements_are_read_with_their_options() {
     assert!(facts(&[5, 3, 0, 1], &[]).other_options);
 }
 
+/// RFC 9768: AE is the last bit before the flag byte (section 3.1), kinds 172 and 174 are the option
+/// in its two orders (section 3.2.3).
+#[test]
+fn counts_of_accecn_are_read_and_its_option_is_kept() {
+    let stamps = [1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 5];
+    for (flags, byte) in [(0x010, 0x10), (0x110, 0x10), (0x150, 0x50), (0x1d0, 0xd0)] {
+        let mut frame = ack_with(&stamps, &[]);
+        let at = usize::from(parse(&frame).transport_offset) + 12;
+        frame[at] |= (flags >> 8) as u8;
+        frame[at + 1] = (flags & 0xff) as u8;
+        let facts = ack_facts(&frame, &parse(&frame)).expect("it has the ACK flag");
+        assert_eq!((facts.flags, facts.ae), (byte, flags & 0x100 != 0));
+        assert_eq!(facts.other_options, facts.ae, "with AE it stays");
+        assert_eq!(facts.ecn_flags(), (byte & 0xc0, facts.ae));
+    }
+    for kind in [172, 174] {
+        let option = [kind, 11, 0, 0, 1, 0, 0, 2, 0, 0, 3, 1];
+        assert!(facts(&option, &[]).other_options, "{kind}");
+    }
+}
+
 #[test]
 fn padding_is_no_payload_and_data_is_no_ack() {
     let mut frame = ack_with(&[], &[]);

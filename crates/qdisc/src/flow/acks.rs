@@ -36,7 +36,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             if let Some(older) = packet.ack()
                 && packet.is_same_flow(newest)
             {
-                // A change of ECE or CWR is told by the acknowledgements on both sides of it.
+                // A change of ECE, CWR or AE is told by the acknowledgements on both sides of it.
                 found = found.filter(|(_, _, one)| one.ecn_flags() == older.ecn_flags());
                 if older.is_superseded_by(&facts) {
                     // Two could go, so one redundant acknowledgement stays: one that tells, under
