@@ -198,7 +198,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         for (index, tin) in self.tins.iter_mut().enumerate() {
             let rate = params.diffserv.threshold(index, self.rate);
             tin.weight = params.diffserv.quantum(index);
-            tin.configure(rate, params.rtt, sharing, self.mtu);
+            tin.configure(rate, &params, sharing, self.mtu);
         }
         // Linux: 10240 full packets when the rate says nothing, else four times rate times delay,
         // so that a burst of a round trip fits beside a standing queue.

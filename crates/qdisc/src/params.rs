@@ -127,6 +127,10 @@ params! {
         /// Time that the longest packet takes on the link: up to four of them are no standing
         /// queue. Default zero.
         pub mtu_time: Span = Span::ZERO,
+        /// As CoDel's: CAKE's extension. Default off.
+        pub ce_threshold: Option<Span> = None,
+        /// Which packets alone. Default all.
+        pub ce_selector: CeSelector = CeSelector::All,
     }
 }
 

@@ -1,7 +1,9 @@
 //! COBALT's schedule and BLUE's steps, against traces worked out by hand from the rules of Linux's
 //! `sch_cake.c` (`cobalt_should_drop`, `cobalt_queue_empty`, `cobalt_queue_full`).
 
-use sojourn_qdisc::{Aqm, Cobalt, CobaltParams, CobaltState, Ecn, Facts, QueueView, Verdict};
+use sojourn_qdisc::{
+    Aqm, CeSelector, Cobalt, CobaltParams, CobaltState, Ecn, Facts, QueueView, Verdict,
+};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -98,4 +100,42 @@ fn blue_moves_once_a_target() {
     quiet.cobalt.found_empty(&mut quiet.state, at(200));
     quiet.cobalt.overflowed(&mut quiet.state, 1, at(201));
     assert_eq!(quiet.state.blue_prob, 1 << 24);
+}
+
+/// The step marks what has waited longer, of the packets that the selector names, and takes no
+/// signal's place. A packet that waits 2 ms is below the target.
+#[test]
+fn a_step_marks_those_that_it_is_for() {
+    for (selector, marked) in [
+        (CeSelector::All, [false, true, true]),
+        (CeSelector::Ect1, [false, false, true]),
+        (CeSelector::Ect0, [false, true, false]),
+    ] {
+        let params = CobaltParams {
+            ce_threshold: Some(Span::from_millis(1)),
+            ce_selector: selector,
+            ..CobaltParams::default()
+        };
+        let mut cobalt = Cobalt::new(params, Stream::named(1, "cobalt"));
+        let mut state = CobaltState::default();
+        let behind = QueueView {
+            packets: 9,
+            bytes: 9000,
+            ..QueueView::default()
+        };
+        for (ecn, is_marked) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1].into_iter().zip(marked) {
+            let mut leave = |micros| {
+                let waited = Span::from_micros(micros);
+                cobalt.leave(&mut state, behind, Facts::new(1000, &ecn), waited, at(1000))
+            };
+            assert_eq!(leave(1000), Verdict::Pass, "{ecn:?}");
+            let wanted = if is_marked {
+                Verdict::Mark
+            } else {
+                Verdict::Pass
+            };
+            assert_eq!(leave(2000), wanted, "{selector:?} {ecn:?}");
+        }
+        assert_eq!(state.count, 0, "no signal of CoDel's law");
+    }
 }

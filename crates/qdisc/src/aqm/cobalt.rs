@@ -14,6 +14,9 @@
 //! has left for an interval, or when this queue has never given a signal (`cobalt_vars_init` leaves
 //! 1/√count at zero until the count first changes by a step).
 //!
+//! Not in Linux: `ce_threshold` with its selector marks as CoDel's does, beside the signals. A queue
+//! of L4S needs such a step (RFC 9331 section 5.4).
+//!
 //! Differs from Linux: 1/√count is exact; an idle queue's state decays when it is next asked,
 //! as if it had been asked all the time, so there is no list of decaying flows; a flow queue may
 //! forget a queue at rest, which then begins like one that was never used.
@@ -257,6 +260,13 @@ impl Aqm for Cobalt {
         }
         if verdict == Verdict::Drop && queue.packets == 0 {
             verdict = Verdict::Pass;
+        }
+        if verdict == Verdict::Pass
+            && let Some(threshold) = self.params.ce_threshold
+            && sojourn > threshold
+            && self.params.ce_selector.has(packet.ecn())
+        {
+            verdict = Verdict::Mark;
         }
         match verdict {
             Verdict::Mark => self.counters.ecn_mark += 1,

@@ -6,7 +6,7 @@ use crate::accounts::DropReason;
 use crate::aqm::Cobalt;
 use crate::flow::{FlowPolicy, FlowQueue, HostFair, Sharing};
 use crate::packet::Packet;
-use crate::params::{CobaltParams, FlowParams, FlowParts};
+use crate::params::{CakeParams, CobaltParams, FlowParams, FlowParts};
 use crate::report::{Field, int, micros};
 use crate::shaper::TinClock;
 use alloc::format;
@@ -92,10 +92,20 @@ impl<P: Packet> Tin<P> {
     }
 
     /// Brings the parts in line with the tin's rate and CAKE's parameters.
-    pub(super) fn configure(&mut self, rate: Rate, rtt: Span, sharing: Sharing, mtu: u32) {
+    pub(super) fn configure(
+        &mut self,
+        rate: Rate,
+        params: &CakeParams,
+        sharing: Sharing,
+        mtu: u32,
+    ) {
         self.clock.set_rate(rate);
         self.queue.policy_mut().set_sharing(sharing);
-        self.queue.aqm_mut().set_params(cobalt(rtt, rate, mtu));
+        self.queue.aqm_mut().set_params(CobaltParams {
+            ce_threshold: params.ce_threshold,
+            ce_selector: params.ce_selector,
+            ..cobalt(params.rtt, rate, mtu)
+        });
         // Linux: what the tin sends in a 4096th of a second, so that slow links take turns by
         // small packets and fast ones save turns.
         let quantum = match rate.bytes_per_sec() >> 12 {
@@ -161,5 +171,6 @@ pub(super) fn cobalt(rtt: Span, rate: Rate, mtu: u32) -> CobaltParams {
         interval: (rtt + (target - wanted)).max(target * 2),
         ecn: true,
         mtu_time,
+        ..CobaltParams::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Parameters of the disciplines with a rate of their own: CAKE, `htb`, `tbf`.
 
-use super::Isolation;
+use super::{CeSelector, Isolation};
 use crate::{AckFilter, DiffServ, LinkLayer};
 use sojourn_units::{Rate, Span};
 
@@ -36,6 +36,11 @@ params! {
         /// Bits of the firewall's mark that choose a tin, counted from 1 as tc shows them; none by
         /// default.
         pub fwmark: u32 = 0,
+        /// Mark every ECN-capable packet that waited longer than this, beside COBALT's signals; an
+        /// extension. Default off.
+        pub ce_threshold: Option<Span> = None,
+        /// Which of them alone: ECT(1) is a step for L4S. Default all.
+        pub ce_selector: CeSelector = CeSelector::All,
     }
 }
 

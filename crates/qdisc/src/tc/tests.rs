@@ -179,6 +179,7 @@ fn what_linux_lacks_is_found_by_name() {
         ("fq_codel", None),
         ("pfifo_head_drop", None),
         ("cake bandwidth 10mbit nat", None),
+        ("cake ce_threshold 1ms", Some("ce_threshold 1ms of cake")),
         ("red limit 60000 avpkt 1000 ecn adaptive", None),
         ("tbf rate 1mbit burst 5kb over pie", None),
         ("gsp", Some("gsp")),

@@ -2,7 +2,7 @@
 //!
 //! Source: iproute2 `tc/q_cake.c`, `tc-cake(8)`.
 
-use crate::params::{CakeMqParams, CakeParams};
+use crate::params::{CakeMqParams, CakeParams, CeSelector};
 use crate::report::Value;
 use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
@@ -74,6 +74,26 @@ options! { CakeParams;
     RTT: opt(Unit::Time, (1000, TIME)) rtt,
         "round-trip time that the AQM is tuned for; its target is a twentieth";
 }
+options! { CakeParams;
+    CE_THRESHOLD: time ce_threshold,
+        "mark every ECN-capable packet that waited longer than this, beside COBALT's signals";
+}
+/// Nothing without a threshold, as of fq_codel.
+const CE_SELECTOR: Opt = opt(
+    "ce_threshold_selector",
+    Unit::Word(&CeSelector::WORDS),
+    (0, CeSelector::WORDS.len() as u64 - 1),
+    kept!(
+        CakeParams;
+        |cake| match (cake.ce_threshold, cake.ce_selector) {
+            (None, _) | (_, CeSelector::All) => None,
+            (_, selector) => selector.amount(),
+        };
+        |cake, amount| cake.ce_selector = Datum::of(amount)
+    ),
+    "packets that `ce_threshold` marks, by value and mask of the ECN field: all, ECT(1) (L4S) or \
+     ECT(0)",
+);
 options! { CakeMqParams;
     QUEUES: opt(Unit::Count, (1, WORKERS as u64)) queues,
         "number of queues for the flows; in Linux, that of the device";
@@ -174,6 +194,9 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
     let Some(cake) = CakeParams::of_mut(spec) else {
         return Ok(());
     };
+    if cake.ce_threshold.is_none() {
+        cake.ce_selector = CeSelector::All;
+    }
     let mut words = overhead_words(given);
     if let Some(first) = words.next() {
         cake.link.raw = first == "raw" || words.any(|word| word == "raw");
@@ -255,6 +278,8 @@ const OPTIONS: [Opt; COUNT] = [
             Some(Value::Text(mask))
         }),
     ),
+    ours(when(CE_THRESHOLD, When::Changed, When::Changed)),
+    ours(when(CE_SELECTOR, When::Changed, When::Changed)),
 ];
 /// The same of `cake_mq`.
 const MQ_OPTIONS: [Opt; COUNT] = {
@@ -265,7 +290,7 @@ const MQ_OPTIONS: [Opt; COUNT] = {
 /// Where the option is that no queue alone could follow.
 const AUTORATE_AT: usize = 2;
 /// How many there are.
-const COUNT: usize = 18;
+const COUNT: usize = 20;
 
 /// tc's other word for a mode.
 const SYNONYMS: &[(&str, &str)] = &[("diffserv", "diffserv4")];

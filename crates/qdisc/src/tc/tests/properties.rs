@@ -267,7 +267,12 @@ fn cake() -> impl Strategy<Value = CakeParams> {
         filter(),
         (1_u64..=4_294_967_295).prop_map(Span::from_micros),
         proptest::option::of(size()),
-        (link(), any::<u32>()),
+        (
+            link(),
+            any::<u32>(),
+            proptest::option::of(span()),
+            0_usize..3,
+        ),
     )
         .prop_map(
             |(bandwidth, on, diffserv, isolation, ack_filter, rtt, memlimit, rest)| CakeParams {
@@ -284,6 +289,11 @@ fn cake() -> impl Strategy<Value = CakeParams> {
                 link: rest.0,
                 nat: on[4],
                 fwmark: rest.1,
+                ce_threshold: rest.2,
+                ce_selector: match rest.2 {
+                    Some(_) => CeSelector::ALL[rest.3],
+                    None => CeSelector::All,
+                },
             },
         )
 }

@@ -18,6 +18,11 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
              rtt 100ms raw overhead 0",
     ),
     (
+        "cake ce_threshold 1ms ce_threshold_selector 0x1/0x3",
+        "cake bandwidth unlimited diffserv3 triple-isolate nonat nowash no-ack-filter split-gso \
+             rtt 100ms raw overhead 0 ce_threshold 1ms ce_threshold_selector 0x1/0x3",
+    ),
+    (
         "cake bandwidth 20mbit docsis ack-filter",
         "cake bandwidth 20Mbit diffserv3 triple-isolate nonat nowash ack-filter split-gso \
              rtt 100ms noatm overhead 18 mpu 64",
