@@ -17,6 +17,7 @@ pub enum Algorithm {
     /// Compound TCP, Tan et al. 2006; Windows had it, Linux does not.
     Compound,
     /// Data Center TCP, RFC 8257; `dctcp` in Linux. Negotiates ECN if [`Config::ecn`] does not.
+    /// [`Config::dctcp`] says whose arithmetic it has.
     Dctcp,
     /// Prague, draft-briscoe-iccrg-prague-congestion-control, the sender of L4S; not in Linux's
     /// main line. Negotiates AccECN whatever [`Config::ecn`] says, and is Reno with less.
@@ -91,6 +92,17 @@ pub enum AccEcnRule {
     Linux,
     /// As Linux 7.3 without the option (`tcp_ecn_option` 0).
     LinuxWithoutOption,
+}
+
+/// How DCTCP keeps alpha, its estimate of the share of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DctcpRule {
+    /// In whole 1024ths, as Linux's `dctcp_update_alpha`: what is added is cut, and what would be
+    /// left below 16 goes to zero at once.
+    #[default]
+    Linux,
+    /// A real number (RFC 8257 section 3.3).
+    Rfc8257,
 }
 
 /// How many of its own segments Vegas wants to keep in the queue.
@@ -214,6 +226,8 @@ pub struct Config {
     pub timed_segment: bool,
     /// Vegas's thresholds.
     pub vegas: VegasConfig,
+    /// How DCTCP keeps alpha. Default as Linux.
+    pub dctcp: DctcpRule,
     /// Selective acknowledgements (RFC 2018, 6675). Without: NewReno recovery (RFC 6582).
     pub sack: bool,
     /// Loss detection by time with a tail loss probe (RFC 8985), as Linux; needs `sack`.
@@ -276,6 +290,7 @@ impl Default for Config {
             tick: Span::ZERO,
             timed_segment: false,
             vegas: VegasConfig::default(),
+            dctcp: DctcpRule::default(),
             sack: true,
             rack: true,
             frto: true,

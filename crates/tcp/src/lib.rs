@@ -43,7 +43,8 @@ mod seq;
 mod tests;
 
 pub use config::{
-    AccEcnRule, Algorithm, Config, DelayedAck, Ecn, Ns2Agent, RtoRule, SlowStart, VegasConfig,
+    AccEcnRule, Algorithm, Config, DctcpRule, DelayedAck, Ecn, Ns2Agent, RtoRule, SlowStart,
+    VegasConfig,
 };
 pub use congestion::*;
 pub use connection::{Connection, Received, Transmit};

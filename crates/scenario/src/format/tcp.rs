@@ -2,7 +2,7 @@
 //! they take.
 
 use crate::quantity::{AckDelay, Bytes, Duration, EcnWord};
-use sojourn_tcp::{Algorithm, RtoRule, SlowStart, VegasConfig};
+use sojourn_tcp::{AccEcnRule, Algorithm, DctcpRule, RtoRule, SlowStart, VegasConfig};
 use sojourn_text::{table, words};
 
 table! {
@@ -43,6 +43,9 @@ table! {
         /// Thresholds of Vegas. Default `linux`: 2 to 4 segments in the queue. `ns2`: 1 to 3, and
         /// slow start doubles every other round trip.
         vegas: Option<VegasWord>,
+        /// How DCTCP keeps alpha, its estimate of the share of marks. Default `linux`: in whole
+        /// 1024ths, where a share below 1.6 % soon counts as none. `rfc8257`: a real number.
+        dctcp: Option<DctcpWord>,
         /// Selective acknowledgements. Default true; false gives NewReno's recovery.
         sack: Option<bool>,
         /// Loss detection by time, with tail loss probes (RFC 8985). Default true with `sack`.
@@ -61,6 +64,9 @@ table! {
         /// Explicit congestion notification: `true` as in RFC 3168, "accecn" with counts of marks
         /// (RFC 9768; Linux's `tcp_ecn` 3). Default false.
         ecn: Option<EcnWord>,
+        /// How AccECN's receiver acknowledges and tells its counts. Default `rfc9768`. `linux`: as
+        /// Linux 7.3.
+        accecn: Option<AccEcnWord>,
         /// Spread each window over a round trip. Default false.
         pacing: Option<bool>,
         /// Whether Prague's round-trip times below 25 ms count as 25 ms after 500 round trips.
@@ -163,6 +169,27 @@ words! {
         Linux = "linux" => VegasConfig::default(),
         /// 1 to 3 segments, and doubling every other round trip, as in the paper.
         Ns2 = "ns2" => VegasConfig::NS2,
+    }
+}
+
+words! {
+    /// Whose arithmetic DCTCP's alpha has.
+    pub(crate) enum DctcpWord: DctcpRule {
+        /// Whole 1024ths: what is added is cut, and what would be left below 16 goes to zero.
+        Linux = "linux" => DctcpRule::Linux,
+        /// A real number (RFC 8257 section 3.3).
+        Rfc8257 = "rfc8257" => DctcpRule::Rfc8257,
+    }
+}
+
+words! {
+    /// What RFC 9768 leaves to an implementation of AccECN.
+    pub(crate) enum AccEcnWord: AccEcnRule {
+        /// An ACK at the first of several marks, and then after two; the option with news.
+        Rfc9768 = "rfc9768" => AccEcnRule::Rfc9768,
+        /// An ACK at each change between marked and not, the option on each segment; ACKs are
+        /// ECN-capable.
+        Linux = "linux" => AccEcnRule::Linux,
     }
 }
 

@@ -6,7 +6,8 @@ use super::network::{CLIENT, SERVER};
 use super::places::join_later;
 use crate::apps::{App, AppContext};
 use crate::format::tcp::{
-    AgentWord, CongestionControl, RtoWord, SlowStartWord, TcpTable, VegasWord,
+    AccEcnWord, AgentWord, CongestionControl, DctcpWord, RtoWord, SlowStartWord, TcpTable,
+    VegasWord,
 };
 use crate::format::{
     Direction, EctWord, FlowTable, ScenarioFile, StackControlWord, StackWord, TransportWord,
@@ -448,6 +449,8 @@ impl Resolver<'_> {
         let mut config = Config {
             algorithm: keys.cc.map_or(default.algorithm, CongestionControl::value),
             vegas: keys.vegas.map_or(default.vegas, VegasWord::value),
+            dctcp: keys.dctcp.map_or(default.dctcp, DctcpWord::value),
+            accecn: keys.accecn.map_or(default.accecn, AccEcnWord::value),
             slow_start: keys
                 .slow_start
                 .map_or(default.slow_start, SlowStartWord::value),

@@ -73,6 +73,18 @@ pub struct AckArrival {
     pub acked: u32,
     /// Round trip of the newest acknowledged segment, if it was sent once.
     pub rtt: Option<Span>,
+    /// Newly delivered, and what the receiver reports as marked of it, as in [`AckEvent`].
+    pub delivered: u32,
+    /// Marked segments.
+    pub marked: u32,
+    /// Bytes newly delivered.
+    pub delivered_bytes: u64,
+    /// Marked bytes.
+    pub marked_bytes: u64,
+    /// SND.UNA, by this ACK.
+    pub una: u64,
+    /// SND.NXT.
+    pub next: u64,
 }
 
 /// Why the window must shrink.

@@ -1,28 +1,77 @@
-//! DCTCP: reductions in proportion to the share of marked bytes.
+//! DCTCP: reductions in proportion to the share of marked segments.
 //! Source: RFC 8257 sections 3.3 to 3.5; g = 1/16, alpha begins at 1. The receiver's exact echo
-//! (section 3.2) is in `receiver`; with AccECN it counts instead.
+//! (section 3.2) is in `receiver`; with AccECN it counts instead. Alpha's arithmetic is Linux's
+//! (`dctcp_update_alpha` in net/ipv4/tcp_dctcp.c) or the RFC's ([`DctcpRule`]).
 //! As Linux: losses halve the window; otherwise Reno.
-//! Difference: the ACK that ends an observation window and carries the first echo of the next
-//! reduces by the alpha of before it; Linux updates alpha first.
 
-use super::{AckEvent, Congestion, CongestionControl, Window};
-use crate::config::Config;
+use super::{AckArrival, AckEvent, Congestion, CongestionControl, Window};
+use crate::config::{Config, DctcpRule};
 use sojourn_units::Time;
 
-/// Weight of a new observation (section 4.2).
+/// Weight of a new observation (section 4.2), and as Linux's shift (`dctcp_shift_g`).
 const GAIN: f64 = 1.0 / 16.0;
+const SHIFT: u32 = 4;
+/// Linux's alpha of 1 (`DCTCP_MAX_ALPHA`), and as a shift.
+const ONE: u32 = 1 << ONE_SHIFT;
+const ONE_SHIFT: u32 = 10;
 
 /// RFC 8257's congestion control.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: Window,
-    /// Estimated share of marked bytes.
-    alpha: f64,
-    /// Delivered in this observation window, and of it with an echo.
-    bytes: u64,
-    marked: u64,
-    /// Delivered before this ACK.
+    alpha: Alpha,
+    /// Delivered in this observation window, and of it marked: segments by Linux's rule, bytes by
+    /// the RFC's.
     delivered: u64,
+    marked: u64,
+    /// Where in the stream the observation window ends.
+    end: u64,
+}
+
+/// The estimated share of marks.
+#[derive(Clone, Copy, Debug)]
+enum Alpha {
+    /// In 1024ths.
+    Linux(u32),
+    Real(f64),
+}
+
+impl Alpha {
+    /// After an observation window with so much delivered, more than nothing.
+    fn observe(&mut self, marked: u64, delivered: u64) {
+        match self {
+            Self::Linux(alpha) => {
+                // What the shift cuts to nothing is all of it (Linux `min_not_zero`).
+                *alpha -= match *alpha >> SHIFT {
+                    0 => *alpha,
+                    part => part,
+                };
+                let added = (marked << (ONE_SHIFT - SHIFT)) / delivered.max(1);
+                *alpha = alpha.saturating_add(added as u32).min(ONE);
+            }
+            Self::Real(alpha) => {
+                let share = marked as f64 / delivered as f64;
+                *alpha = *alpha * (1.0 - GAIN) + GAIN * share;
+            }
+        }
+    }
+
+    /// What a mark costs of a window.
+    fn cost(self, segments: u32) -> u32 {
+        match self {
+            Self::Linux(alpha) => {
+                ((u64::from(segments) * u64::from(alpha)) >> (ONE_SHIFT + 1)) as u32
+            }
+            Self::Real(alpha) => (f64::from(segments) * alpha / 2.0) as u32,
+        }
+    }
+
+    fn share(self) -> f64 {
+        match self {
+            Self::Linux(alpha) => f64::from(alpha) / f64::from(ONE),
+            Self::Real(alpha) => alpha,
+        }
+    }
 }
 
 impl Dctcp {
@@ -30,23 +79,28 @@ impl Dctcp {
     pub fn new(config: &Config) -> Self {
         Self {
             window: Window::new(config),
-            alpha: 1.0,
-            bytes: 0,
-            marked: 0,
+            alpha: match config.dctcp {
+                DctcpRule::Linux => Alpha::Linux(ONE),
+                DctcpRule::Rfc8257 => Alpha::Real(1.0),
+            },
             delivered: 0,
+            marked: 0,
+            end: 0,
         }
     }
 
-    fn observe(&mut self, ack: &AckEvent) {
-        let new = ack.delivered_total.saturating_sub(self.delivered);
-        self.delivered = ack.delivered_total;
-        self.bytes += new;
-        self.marked += ack.marked_bytes.min(new);
-        if ack.round_start && self.bytes > 0 {
-            let share = self.marked as f64 / self.bytes as f64;
-            self.alpha = self.alpha * (1.0 - GAIN) + GAIN * share;
-            self.bytes = 0;
+    fn observe(&mut self, ack: &AckArrival) {
+        let (delivered, marked) = match self.alpha {
+            Alpha::Linux(_) => (ack.delivered.into(), ack.marked.into()),
+            Alpha::Real(_) => (ack.delivered_bytes, ack.marked_bytes),
+        };
+        self.delivered += delivered;
+        self.marked += marked;
+        if ack.una >= self.end && self.delivered > 0 {
+            self.alpha.observe(self.marked, self.delivered);
+            self.delivered = 0;
             self.marked = 0;
+            self.end = ack.next;
         }
     }
 }
@@ -61,18 +115,22 @@ impl CongestionControl for Dctcp {
     }
 
     fn marked_share(&self) -> Option<f64> {
-        Some(self.alpha)
+        Some(self.alpha.share())
+    }
+
+    /// Before the reduction by this ACK, as the RFC and Linux.
+    fn on_ack_arrival(&mut self, ack: &AckArrival) {
+        self.observe(ack);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.observe(ack);
         self.window.reno(ack);
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
         let segments = self.window.segments;
         let target = match why {
-            Congestion::Mark => segments - (f64::from(segments) * self.alpha / 2.0) as u32,
+            Congestion::Mark => segments - self.alpha.cost(segments),
             _ => segments / 2,
         };
         self.window.reduce(target, why, in_flight);

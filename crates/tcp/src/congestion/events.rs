@@ -1,6 +1,6 @@
 //! ACKs for the tests of congestion controls.
 
-use super::AckEvent;
+use super::{AckArrival, AckEvent};
 use sojourn_units::{Rate, Span, Time};
 
 /// An ACK of one segment that the window allowed, with this round trip.
@@ -30,6 +30,21 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
         marked: 0,
         marked_bytes: 0,
         may_grow: true,
+    }
+}
+
+/// The same ACK as it arrives.
+pub(crate) fn arrival(ack: &AckEvent) -> AckArrival {
+    AckArrival {
+        now: ack.now,
+        acked: ack.acked,
+        rtt: ack.rtt,
+        delivered: ack.delivered,
+        marked: ack.marked,
+        delivered_bytes: 0,
+        marked_bytes: ack.marked_bytes,
+        una: ack.una,
+        next: ack.next,
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Prague {
     recovering: bool,
     /// When a mark last reduced the window, and from where.
     reduced: Option<(Time, f64)>,
+    /// A mark came within the virtual round trip and reduced nothing. The sender tells of no other
+    /// before a real one has passed, so that later ones are looked for here.
+    early: bool,
     /// Window and threshold before the last reduction by a loss.
     prior: Option<(f64, u32)>,
     /// Looks for a queue of classic ECN, if it is to.
@@ -76,6 +79,7 @@ impl Prague {
             in_flight: 0,
             recovering: false,
             reduced: None,
+            early: false,
             prior: None,
             classic: config.ecn_fallback.then(Classic::new),
         }
@@ -156,6 +160,19 @@ impl Prague {
         }
     }
 
+    /// A mark's cost, at most once in a round trip.
+    fn mark(&mut self, now: Time) {
+        let last = self.reduced.map(|(at, _)| at);
+        self.early = last.is_some_and(|last| self.is_within_virtual(last, now));
+        if self.early {
+            return;
+        }
+        let alpha = *self.alpha.get_or_insert(1.0);
+        self.reduced = Some((now, self.window));
+        let least = self.classic.as_ref().map_or(0.0, Classic::least_share);
+        self.lower_to(self.window * (1.0 - alpha.max(least) / 2.0));
+    }
+
     fn lower_to(&mut self, window: f64) {
         self.window = window.max(LEAST);
         self.ssthresh = self.whole().max(FLIGHT);
@@ -208,6 +225,9 @@ impl CongestionControl for Prague {
         if let (Some(classic), Some(rtt)) = (&mut self.classic, ack.rtt) {
             classic.sample(rtt);
         }
+        if self.early && ack.marked > 0 && !self.recovering {
+            self.mark(ack.now);
+        }
         self.observe(ack);
         self.grow(ack);
     }
@@ -217,21 +237,13 @@ impl CongestionControl for Prague {
             classic.follow(self.ssthresh);
         }
         match why {
-            Congestion::Mark => {
-                let last = self.reduced.map(|(at, _)| at);
-                if last.is_some_and(|last| self.is_within_virtual(last, now)) {
-                    return;
-                }
-                let alpha = *self.alpha.get_or_insert(1.0);
-                self.reduced = Some((now, self.window));
-                let least = self.classic.as_ref().map_or(0.0, Classic::least_share);
-                self.lower_to(self.window * (1.0 - alpha.max(least) / 2.0));
-            }
+            Congestion::Mark => self.mark(now),
             Congestion::Loss | Congestion::Timeout => {
                 self.prior = Some((self.window, self.ssthresh));
                 // Both signals of one round trip cost half together.
                 let half = (self.before_mark(now) / 2.0).min(self.window);
                 self.reduced = None;
+                self.early = false;
                 self.lower_to(half);
             }
             Congestion::TimeoutAgain => {}

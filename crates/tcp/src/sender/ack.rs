@@ -48,6 +48,19 @@ pub(super) struct Facts {
     pub(super) keep_timer: bool,
 }
 
+impl Facts {
+    /// Of so many segments and bytes, those that the receiver reports as marked. An echo is meant
+    /// for all that its ACK delivers.
+    #[inline]
+    fn marked_of(&self, segments: u32, bytes: u64) -> (u32, u64) {
+        match self.marked {
+            Some(marked) => marked,
+            None if self.ece => (segments, bytes),
+            None => (0, 0),
+        }
+    }
+}
+
 /// Of an ACK, what the control's event is made from. Apart from [`Facts`] and [`Outcome`], which
 /// need no place in memory for most ACKs.
 struct Told {
@@ -232,10 +245,17 @@ impl Sender {
         }
         // Before recovery, which may end by this very ACK: Westwood counts the ACKs of a recovery
         // too.
+        let (marked, marked_bytes) = facts.marked_of(out.delivered, out.delivered_bytes);
         self.control.on_ack_arrival(&AckArrival {
             now,
             acked: out.acked,
             rtt: newest_rtt,
+            delivered: out.delivered,
+            marked,
+            delivered_bytes: out.delivered_bytes,
+            marked_bytes,
+            una: self.una,
+            next: self.next,
         });
         // F-RTO asks for new data once: for the ACK that has asked.
         self.recovery.prefer_new = false;

@@ -107,6 +107,34 @@ fn short_round_trips_count_as_longer_ones() {
     }
 }
 
+/// A mark that comes too early reduces nothing, and the sender tells of the next one only when a
+/// real round trip has passed. The first marked ACK after 25 ms reduces nevertheless, once.
+#[test]
+fn a_mark_after_an_early_one_is_not_missed() {
+    let rtt = Span::from_millis(10);
+    let mut control = prague(40);
+    control.rounds = PATIENCE;
+    control.srtt = rtt;
+    control.alpha = Some(0.5);
+    let at = |millis| Time::ZERO + Span::from_millis(1000 + millis);
+    let mut marked = |control: &mut Prague, millis| {
+        let mut event = ack(at(millis), rtt);
+        event.marked = 1;
+        control.on_ack(&event);
+        control.window
+    };
+    control.on_congestion(Congestion::Mark, 0, at(0));
+    near(control.window, 30.0);
+    // No early mark is known of: the sender will tell.
+    near(marked(&mut control, 9), 30.0);
+    control.on_congestion(Congestion::Mark, 0, at(11));
+    near(marked(&mut control, 24), 30.0);
+    near(marked(&mut control, 25), 22.5);
+    near(marked(&mut control, 26), 22.5);
+    control.on_congestion(Congestion::Mark, 0, at(50));
+    near(control.window, 22.5 * 0.75);
+}
+
 /// A loss halves the window; with a mark in the same round trip both together do. A loss that was
 /// none is taken back.
 #[test]

@@ -1,7 +1,7 @@
 //! Westwood+ against its filter and `ssthresh = BWE·RTTmin`, by hand.
 
 use super::*;
-use crate::congestion::events::ack;
+use crate::congestion::events::{self, ack};
 use sojourn_units::Span;
 
 const MSS: u64 = 1448;
@@ -9,9 +9,9 @@ const MSS: u64 = 1448;
 /// An ACK of so many segments that says nothing of the round trip.
 fn arrival(acked: u32, now: Time) -> AckArrival {
     AckArrival {
-        now,
         acked,
         rtt: None,
+        ..events::arrival(&ack(now, Span::ZERO))
     }
 }
 
