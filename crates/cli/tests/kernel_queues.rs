@@ -260,6 +260,80 @@ fn dualpi2_is_the_kernels_where_it_has_one() {
     assert!(down.base_probability.count > 0, "{down:?}");
 }
 
+/// Of a sender whose control reckons with a share of marks, Linux tells it: DCTCP's alpha, which
+/// begins with one. Marks are counted where packets arrive.
+#[test]
+fn alpha_and_ce_of_linux_senders_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "--set",
+        "dumbbell.down.qdisc=codel ecn target 10ms",
+        "--set",
+        "flow.download.tcp={ cc = \"dctcp\", ecn = true }",
+        "--set",
+        "flow.upload.tcp.ecn=true",
+    ];
+    let output = run(dir.path(), 4, &more).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = merged.whole().unwrap().remove(0);
+    let flow = |name: &str| &result.flows.iter().find(|(n, _)| n == name).unwrap().1;
+    let (dctcp, cubic) = (flow("download"), flow("upload"));
+    let alpha = &dctcp.alpha;
+    assert!(
+        alpha.count > 10 && alpha.min >= 0.0 && alpha.max <= 1.0,
+        "{alpha:?}"
+    );
+    assert!(alpha.mean > 0.0 && alpha.mean < 1.0, "{alpha:?}");
+    assert_eq!(cubic.alpha.count, 0, "CUBIC has none");
+    let came = dctcp.ce_ratio.expect("it has ECN");
+    assert!(came > 0.0 && came < 1.0, "{came}");
+}
+
+/// A call beside an upload, with our queue: the call is in the L queue, whose marks lower its rate.
+const CALL: &str = r#"format = "sojourn-scenario/1"
+name = "cell"
+duration = "8s"
+warmup = "3s"
+[dumbbell]
+rtt = "30ms"
+up = { rate = "20mbit", qdisc = "dualpi2" }
+down = { rate = "20mbit" }
+[[flow]]
+name = "call"
+direction = "up"
+app = "realtime"
+ecn = "ect1"
+[[flow]]
+name = "upload"
+direction = "up"
+app = "bulk"
+"#;
+
+#[test]
+fn a_call_in_real_time_follows_marks() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = run(dir.path(), 8, &[]);
+    fs::write(dir.path().join("cell.toml"), CALL).unwrap();
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = merged.whole().unwrap().remove(0);
+    let (call, up) = (&result.flows[0].1, &result.links[0].1);
+    let mbit = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64 / 1e6;
+    // Neither takes the other's place, and the link is full.
+    assert!(mbit(0) > 3.0 && mbit(1) > 3.0, "{} {}", mbit(0), mbit(1));
+    assert!(mbit(0) + mbit(1) < 20.0 && up.utilisation > Some(0.9));
+    let marked = up.l_marked_packets.unwrap();
+    assert!(marked > 0.0 && call.ce_ratio > Some(0.0), "{up:?}");
+    // Marks are made by this queue alone; some packets are on their way at either end.
+    let came = call.ce_ratio.unwrap() * up.l_dequeued_packets.unwrap();
+    assert!((came - marked).abs() < 30.0, "{came} {marked}");
+    assert_eq!(up.l_dropped_packets, Some(0.0));
+    assert_eq!(call.loss_ratio, Some(0.0), "{call:?}");
+    assert!(up.l_sojourn.p99 < 4.0 && up.c_sojourn.p50 > up.l_sojourn.p99);
+}
+
 #[test]
 fn the_kernel_throws_away_what_waits_in_a_queue_that_becomes_another_one() {
     let dir = tempfile::tempdir().unwrap();

@@ -84,6 +84,53 @@ fn a_live_run_s_captures_are_whole_and_give_its_round_trips() {
     });
 }
 
+/// Linux senders of this machine's own kernel with AccECN (`tcp_ecn` 3) cross our `dualpi2`: the SYN
+/// asks with AE, CWR and ECE, the SYN-ACK says that it came without ECN, and data is ECN-capable.
+#[test]
+fn this_kernels_accecn_crosses_dualpi2() {
+    if !available() || !Path::new("/proc/sys/net/ipv4/tcp_ecn_option").exists() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = r#"
+format = "sojourn-scenario/1"
+name = "accecn"
+duration = "2s"
+[dumbbell]
+rtt = "20ms"
+rate = "5mbit"
+qdisc = "dualpi2"
+[tcp]
+ecn = "accecn"
+[[flow]]
+name = "upload"
+direction = "up"
+app = "bulk"
+"#;
+    fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
+    let run = "run scenario.toml --world live --out out --snap-len 128 --pcap server";
+    let run: Vec<_> = run.split(' ').collect();
+    let output = sojourn(&run, dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let file = dir.path().join("out/run-1-server.pcapng");
+    let count = |filter: &str| tshark(&file, filter).len();
+    let flags = |ack: u8, [ae, cwr, ece]: [u8; 3]| {
+        count(&format!(
+            "tcp.flags.syn == 1 and tcp.flags.ack == {ack} and tcp.flags.ae == {ae} \
+             and tcp.flags.cwr == {cwr} and tcp.flags.ece == {ece}"
+        ))
+    };
+    assert!(flags(0, [1, 1, 1]) >= 1, "the SYN asks for AccECN");
+    assert!(flags(1, [0, 1, 0]) >= 1, "the SYN-ACK agrees");
+    let data = count("tcp.len > 0");
+    assert!(
+        data > 0 && count("tcp.len > 0 and ip.dsfield.ecn == 0") == 0,
+        "{data}"
+    );
+    // With no mark the counter stands at 5 (RFC 9768 section 3.2.2).
+    assert!(count("tcp.flags.syn == 0 and tcp.flags.ace == 5") > 0);
+}
+
 /// A run of the scenario, captured: the fewest packets in a file, how many the queue dropped, and
 /// what the results and the files say of the round trips.
 fn captured_run() -> (usize, usize, Vec<Compared>) {

@@ -224,6 +224,8 @@ fn cases() -> Vec<(&'static str, Option<BridgeConfig>)> {
         ("pfifo, AF_XDP", xdp(ours("pfifo", &LineRate::Infinite))),
         ("fq_codel at 10 Gbit/s", Some(ours("fq_codel", &fixed))),
         ("the same, AF_XDP", xdp(ours("fq_codel", &fixed))),
+        ("dualpi2 at 10 Gbit/s", Some(ours("dualpi2", &fixed))),
+        ("dualpi2, AF_XDP", xdp(ours("dualpi2", &fixed))),
         (
             "cake bandwidth 10gbit",
             Some(ours("cake bandwidth 10gbit", &LineRate::Infinite)),

@@ -5,16 +5,17 @@ mod common;
 
 use common::cells::{cell, flow, none_below, only, run, tcp};
 use common::{available, measured};
-use sojourn_apps::{Bulk, Cbr, File, Gaps, Ping};
+use sojourn_apps::{Bulk, Cbr, File, Gaps, Metric, Ping, Realtime};
 use sojourn_live::Live;
 use sojourn_qdisc::{Spec, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn};
 use sojourn_units::{Ecn as Codepoint, Rate, Span, Time};
 use sojourn_world::{
-    Cell, Change, Flow, LineChange, LineRate, LinkResult, Network, Place, Profile, Radio, Routing,
-    RunResult, Taps, Transport, World, WorldError,
+    Amount, Cell, Change, Flow, FlowResult, LineChange, LineRate, LinkResult, Network, Place,
+    Profile, Radio, Routing, RunResult, Taps, Transport, World, WorldError,
 };
 use std::ops::ControlFlow;
+use std::path::Path;
 
 #[test]
 fn a_bulk_flow_fills_the_link_and_no_more() {
@@ -104,8 +105,14 @@ fn both_queues_of_dualpi2_have_figures() {
     if !available() {
         return;
     }
+    // Of this machine's own kernel: AccECN, where it has it (`tcp_ecn` 3).
+    let has_accecn = Path::new("/proc/sys/net/ipv4/tcp_ecn_option").exists();
     let bulk = Transport::Tcp(Config {
-        ecn: Ecn::Classic,
+        ecn: if has_accecn {
+            Ecn::Accurate
+        } else {
+            Ecn::Classic
+        },
         ..Config::default()
     });
     let ping = Ping {
@@ -146,6 +153,59 @@ fn both_queues_of_dualpi2_have_figures() {
     assert_eq!(count(link.l_came_marked_packets), 0);
     let dropped = count(link.c_dropped_packets) + count(link.l_dropped_packets);
     assert_eq!(dropped, link.dropped_packets);
+}
+
+/// A call with ECT(1) goes through the L queue. Marks are made there alone, and lower its rate: it
+/// may send 20 Mbit/s, on a link of 10.
+#[test]
+fn a_call_in_real_time_follows_marks() {
+    if !available() {
+        return;
+    }
+    let call = Flow {
+        ecn: Codepoint::Ect1,
+        ..flow("call", Transport::Udp, Realtime::default())
+    };
+    let mut cell = cell(3000, vec![call]);
+    cell.warmup = Span::ZERO;
+    cell.network.interfaces[0].qdisc = "dualpi2".parse::<Spec>().unwrap();
+    let spread = |flow: &FlowResult, metric| {
+        let mut measured = flow.measured.iter();
+        let found = measured.find(|measured| measured.metric == metric);
+        match found.map(|measured| measured.amount.clone()) {
+            Some(Amount::Spread(spread)) => spread,
+            other => panic!("{metric:?}: {other:?}"),
+        }
+    };
+    measured(
+        || {
+            let result = run(&cell);
+            let (call, link) = (only(&result), &result.links[0].1);
+            let rate = spread(call, Metric::EncoderKbps);
+            assert!(rate.min >= 300.0 && rate.max <= 20_000.0, "{rate:?}");
+            none_below(&spread(call, Metric::FrameMs), 10.0);
+            assert!(call.goodput.as_bps() <= 10_000_000, "{call:?}");
+            let count = |figure: Option<f64>| figure.expect("its queue is a pair") as u64;
+            let marked = count(link.l_marked_packets);
+            assert!(marked <= count(link.l_dequeued_packets));
+            assert_eq!(count(link.c_marked_packets), 0);
+            let came = call.ce_ratio.unwrap_or(0.0);
+            assert!((0.0..=1.0).contains(&came), "{came}");
+            assert!(
+                marked > 0 || came <= 0.0,
+                "{came} of packets that nobody marked"
+            );
+            result
+        },
+        |result| {
+            let (call, link) = (only(result), &result.links[0].1);
+            assert!(link.l_marked_packets > Some(0.0), "{link:?}");
+            assert!(call.ce_ratio > Some(0.0), "{call:?}");
+            // It has begun with the lowest rate, and stands below the link's.
+            let rate = spread(call, Metric::EncoderKbps);
+            assert!((1000.0..12_000.0).contains(&rate.p50), "{rate:?}");
+        },
+    );
 }
 
 #[test]

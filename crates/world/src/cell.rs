@@ -268,6 +268,14 @@ impl Flow {
         self.stack.is_some() || self.app.kind().is_outside
     }
 
+    /// Whether it sends as L4S wants: its packets are ECT(1), for which Prague counts on AccECN.
+    pub fn is_l4s(&self) -> bool {
+        match &self.transport {
+            Transport::Tcp(config) => config.algorithm == sojourn_tcp::Algorithm::Prague,
+            Transport::Udp => self.ecn == Ecn::Ect1,
+        }
+    }
+
     /// The TOS byte of its datagrams; TCP sets the two ECN bits of its segments itself.
     pub const fn tos(&self) -> u8 {
         self.dscp << 2 | self.ecn as u8

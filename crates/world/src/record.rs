@@ -461,6 +461,7 @@ impl FlowRecorder {
                 [capable, with_ce] => Some(with_ce as f64 / capable as f64),
             },
             alpha: self.seldom.alpha.distribution(),
+            l4s: flow.is_l4s().then_some(1.0),
             app: flow.app.kind().name.into(),
             elastic: flow.app.kind().is_elastic,
             goodput: Rate::from_bps_f64(self.goodput as f64 * 8.0 / active.as_secs_f64()),

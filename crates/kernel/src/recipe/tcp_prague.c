@@ -17,6 +17,7 @@
  *
  * Not here: a search for queues of classic ECN, a limit on bursts of offloads.
  */
+#include <linux/inet_diag.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -240,6 +241,23 @@ static u32 prague_min_tso_segs(struct sock *sk)
 	return 1;
 }
 
+/* Alpha as DCTCP tells it: in 1024ths, and disabled before the first mark. */
+static size_t prague_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!(ext & (1 << (INET_DIAG_DCTCPINFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1))))
+		return 0;
+	memset(&info->dctcp, 0, sizeof(info->dctcp));
+	info->dctcp.dctcp_enabled = ca->has_alpha;
+	info->dctcp.dctcp_alpha = ca->alpha >> (ONE - 10);
+	info->dctcp.dctcp_ab_ecn = tp->mss_cache * (tp->delivered_ce - ca->old_marked);
+	info->dctcp.dctcp_ab_tot = tp->mss_cache * (tp->delivered - ca->old_delivered);
+	*attr = INET_DIAG_DCTCPINFO;
+	return sizeof(info->dctcp);
+}
+
 static void prague_init(struct sock *sk)
 {
 	struct prague *ca = inet_csk_ca(sk);
@@ -268,6 +286,7 @@ static struct tcp_congestion_ops prague __read_mostly = {
 	.ssthresh	= prague_ssthresh,
 	.undo_cwnd	= prague_undo_cwnd,
 	.min_tso_segs	= prague_min_tso_segs,
+	.get_info	= prague_get_info,
 	.flags		= TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN |
 			  TCP_CONG_ECT_1_NEGOTIATION | TCP_CONG_NO_FALLBACK_RFC3168,
 	.owner		= THIS_MODULE,

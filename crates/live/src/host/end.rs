@@ -106,6 +106,8 @@ pub(super) struct Io {
     received: u64,
     /// Whether TCP spaces its segments.
     paces: bool,
+    /// Whether its control tells a share of marks.
+    tells_share: bool,
     last: TcpInfo,
     /// When that was read; none before the first time.
     last_at: Option<Time>,
@@ -127,12 +129,13 @@ impl End {
         peer: SocketAddrV4,
         socket: Socket,
     ) -> Self {
-        let (stream, quick_ack, paces) = match flow.transport {
+        let (stream, quick_ack, paces, tells_share) = match flow.transport {
             sojourn_world::Transport::Tcp(config) => {
                 let quick_ack = config.delayed_ack == sojourn_tcp::DelayedAck::Off;
-                (true, quick_ack, socket::paces(&config))
+                let paces = socket::paces(&config);
+                (true, quick_ack, paces, socket::tells_share(&config))
             }
-            sojourn_world::Transport::Udp => (false, false, false),
+            sojourn_world::Transport::Udp => (false, false, false, false),
         };
         Self {
             flow: at.flow,
@@ -153,6 +156,7 @@ impl End {
                 hears_ecn: !stream && flow.ecn.is_capable(),
                 quick_ack,
                 paces,
+                tells_share,
                 ..Io::default()
             },
         }
@@ -309,9 +313,12 @@ impl End {
         if !(self.io.stream && self.io.is_first) {
             return;
         }
-        let Some(info) = socket::tcp_info(fd) else {
+        let Some(mut info) = socket::tcp_info(fd) else {
             return;
         };
+        if self.io.tells_share {
+            info.control.marked_share = socket::marked_share(fd);
+        }
         let last = core::mem::replace(&mut self.io.last, info);
         let last_at = self.io.last_at.replace(now);
         let mut recorder = locked(recorder);

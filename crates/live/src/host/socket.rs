@@ -20,6 +20,8 @@ use sojourn_world::{CongestionState, Flow};
 const TCP_RTO_MAX_MS: c_int = 44;
 const TCP_RTO_MIN_US: c_int = 45;
 const TCP_DELACK_MAX_US: c_int = 46;
+/// What a congestion control tells of itself (linux/tcp.h).
+const TCP_CC_INFO: c_int = 26;
 /// Room for bursts that the reading thread has not fetched yet.
 const DATAGRAM_BUFFER: usize = 1 << 20;
 
@@ -172,6 +174,10 @@ pub(super) fn check(config: &Config, machine: Machine) -> Result<(), UnfitFlow> 
             "the kernel's Prague has rtt_independence and no ecn_fallback",
         ),
         (
+            is(Algorithm::Dctcp) && config.dctcp != default.dctcp,
+            "the kernel's DCTCP keeps alpha in 1024ths, not as in RFC 8257",
+        ),
+        (
             is(Algorithm::Cubic) && config.slow_start != default.slow_start,
             "the kernel's CUBIC always starts with HyStart",
         ),
@@ -282,6 +288,26 @@ pub(super) fn limits(last: &TcpInfo, now: &TcpInfo, between: Span, paces: bool) 
 pub(super) const fn paces(config: &Config) -> bool {
     use Algorithm::{Bbr, Bbr3, Prague};
     config.pacing || matches!(config.algorithm, Bbr | Bbr3 | Prague)
+}
+
+/// Whether the control of this configuration reckons with a share of marks and tells it.
+pub(super) const fn tells_share(config: &Config) -> bool {
+    matches!(config.algorithm, Algorithm::Dctcp | Algorithm::Prague)
+}
+
+/// That share: `dctcp_alpha` of `struct tcp_dctcp_info` (linux/inet_diag.h), which the guests'
+/// Prague fills too. None when the control has turned to Reno, or has seen no mark (Prague).
+pub(super) fn marked_share(fd: impl AsFd) -> Option<f64> {
+    let mut bytes = [0_u8; 16];
+    let filled = option(fd, libc::IPPROTO_TCP, TCP_CC_INFO, &mut bytes).ok()?;
+    share_told(&bytes[..filled])
+}
+
+fn share_told(bytes: &[u8]) -> Option<f64> {
+    const ONE: f64 = 1024.0;
+    let is_on = u16::from_ne_bytes(*bytes.first_chunk()?) > 0;
+    let alpha = u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?);
+    (is_on && bytes.len() >= 16).then_some(f64::from(alpha) / ONE)
 }
 
 /// What the ACKs between two readings measured on average, and how many there were.
@@ -423,6 +449,18 @@ mod tests {
         // A clock that the kernel reads later than we do.
         info.busy = 120_000;
         assert_eq!(shares(&info, false), [40, 50, 10, 0, 0]);
+    }
+
+    /// By the header: two halves of a word, alpha in 1024ths, two counts of bytes.
+    #[test]
+    fn the_share_of_marks_is_read_from_what_dctcp_tells() {
+        let mut told = [0_u8; 16];
+        told[4..8].copy_from_slice(&256_u32.to_ne_bytes());
+        assert_eq!(share_told(&told), None, "it is off");
+        told[..2].copy_from_slice(&1_u16.to_ne_bytes());
+        assert_eq!(share_told(&told), Some(0.25));
+        assert_eq!(share_told(&told[..12]), None, "another structure");
+        assert_eq!(share_told(&[]), None, "the control tells nothing");
     }
 
     #[test]

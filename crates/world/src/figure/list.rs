@@ -334,13 +334,17 @@ part! {
             CHRONO;
         ce_ratio: Option<f64>, "ce_ratio" rare, Share, "CE ratio",
             "Packets that arrived at the flow's receiver with CE over those that arrived \
-             ECN-capable (ECT or CE), whichever queue marked them. Only for simulated flows with \
-             ECN.",
+             ECN-capable (ECT or CE), whichever queue marked them. Only for flows with ECN.",
             "RFC 3168 section 5";
         alpha: Distribution, "alpha" rare, Share, "Alpha",
             "The sender's moving average of the share of marked segments (DCTCP, Prague), sampled \
-             four times in each interval of the series. Only for simulated flows.",
+             four times in each interval of the series. Of Linux's senders it is what `ss -ti` \
+             shows, in 1024ths.",
             "RFC 8257 section 3.3";
+        l4s: Option<f64>, "l4s" rare, None, "L4S",
+            "1 for a flow that sends ECT(1): over TCP with Prague, or over UDP with `ecn = \"ect1\"`. \
+             No value for others.",
+            "RFC 9331 section 4.1";
     } beside {
         /// `bulk`, `ping` and so on.
         app: Cow<'static, str>,
