@@ -4,6 +4,8 @@ mod common;
 
 use common::sojourn;
 use serde_json::Value;
+use sojourn_tidy::{generated, root};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -149,4 +151,60 @@ fn what_is_wrong_is_told() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
         assert!(told.contains(part), "{words:?}: {told}");
     }
+}
+
+/// The answer to "does L4S help my game beside uploads, and what does it do to the rest?": means of
+/// the seeds, by queue and by what the game and the call send.
+#[test]
+fn the_how_to_has_the_figures_of_a_game_and_a_call_beside_uploads() {
+    let words = ["run", "scenarios/basics/l4s-game.toml", "--json", "--quiet"];
+    let output = sojourn(&words, &root());
+    assert!(output.status.success(), "{output:?}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let runs = summary["cells"].as_array().expect("a list");
+    let mut text = String::from(
+        "| queue | ECN of game and call | lag of the game | frame delay of the call | lost frames in \
+         60 s | call, Mbit/s | uploads, Mbit/s |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    let same = |a: &Value, b: &Value| a["params"] == b["params"];
+    for seeds in runs.chunk_by(same) {
+        let mean = |of: &dyn Fn(&Value) -> f64| {
+            seeds.iter().map(|run| of(&run["flows"])).sum::<f64>() / seeds.len() as f64
+        };
+        let figure = |flow: &'static str, key: &'static str, statistic: &'static str| {
+            mean(&|flows| {
+                let value = &flows[flow][key];
+                let value = if statistic.is_empty() {
+                    value
+                } else {
+                    &value[statistic]
+                };
+                value
+                    .as_f64()
+                    .unwrap_or_else(|| panic!("{flow} {key}: {flows:#}"))
+            })
+        };
+        let spread = |flow, key| {
+            let [p50, p99] = ["p50", "p99"].map(|statistic| figure(flow, key, statistic));
+            format!("{p50:.0} / {p99:.0}")
+        };
+        let mbit = |flow| figure(flow, "goodput_bps", "") / 1e6;
+        let params = &seeds[0]["params"];
+        let word = |field: &str| params[field].as_str().expect("a text");
+        let ecn = match word("flow.game.ecn") {
+            "ect1" => "ECT(1)",
+            other => other,
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {ecn} | {} | {} | {:.0} | {:.2} | {:.1} |",
+            word("dumbbell.up.qdisc"),
+            spread("game", "app.lag_ms"),
+            spread("call", "app.frame_ms"),
+            figure("call", "app.lost_frames", ""),
+            mbit("call"),
+            mbit("upload-1") + mbit("upload-2"),
+        );
+    }
+    generated::part("docs/how-to.md", "l4s-game", &text);
 }

@@ -1,9 +1,9 @@
 //! The cases: what each is taken from, its scenario, and what is measured in it.
 
 use crate::measure::{
-    AGAIN, AGE, AGGRESSIVE, BACK, BESIDE, BURSTS, CALL, FAIRNESS, FAR, FILES, FRIENDLY, FULL, LAG,
-    LONG, Measure, NEW, NEW_SHORT, OTHER, PAGES, SECOND, SECOND_QUEUE, SHORT_MEAN, SHORT_P95,
-    SMALL, START, STEADY, TENFOLD, TOGETHER, UNRESPONSIVE,
+    AGAIN, AGE, AGGRESSIVE, BACK, BESIDE, BURSTS, CALL, FAIRNESS, FAR, FILES, FRIENDLY, FULL,
+    L4S_LAG, L4S_SHARE, L4S_TAIL, LAG, LONG, Measure, NEW, NEW_SHORT, OTHER, PAGES, SECOND,
+    SECOND_QUEUE, SHORT_MEAN, SHORT_P95, SMALL, START, STEADY, TENFOLD, TOGETHER, UNRESPONSIVE,
 };
 
 /// A case.
@@ -47,6 +47,7 @@ const BELL: &[Case] = cases! { "queue", UP;
     "flutter": "RFC 7928 section 8", [FAIRNESS];
     "mix": "RFC 7928 section 9", [CALL, LAG, FILES];
     "ecn": "RFC 7567 section 4.2.1", [FAIRNESS];
+    "l4s": "RFC 9332 section 2.1", [L4S_TAIL, L4S_SHARE, L4S_LAG];
     "short": "RFC 7928 section 2.1", [SHORT_MEAN, SHORT_P95, LONG];
     "start": "RFC 7928 section 2.2", [START];
     "sizes": "RFC 7928 section 4.4", [SMALL];

@@ -98,6 +98,17 @@ pub(crate) const COMMON: &[Measure] = &[
     }),
 ];
 
+/// RFC 9330's aim, of a flow that sends as L4S wants.
+pub(crate) const L4S_TAIL: Measure = measure("induced RTT of the L4S flow, p99", "ms", |run| {
+    mean_of(run, "low", |flow| flow.induced_rtt.p99)
+});
+/// RFC 9332 section 2.1's aim.
+pub(crate) const L4S_SHARE: Measure = measure("L4S flow / classic flow", "", |run| {
+    ratio(goodput(run, "low"), goodput(run, "classic"))
+});
+pub(crate) const L4S_LAG: Measure = measure("lag of the game in the L queue, mean", "ms", |run| {
+    app(run, "game", "app.lag_ms")
+});
 /// Jain's index.
 pub(crate) const FAIRNESS: Measure = measure("Jain's index", "", |run| {
     run.aggregate.jain.unwrap_or(f64::NAN)

@@ -14,7 +14,7 @@
 //! means over the conditions: a seed's dice are the same in all of them, so that its runs are one
 //! observation, and the seeds alone are independent.
 
-use crate::headline::{drop_ratio, goodput_bps, jain, median_ms, p95_ms};
+use crate::headline::{drop_ratio, goodput_bps, jain, l4s_p99_ms, median_ms, p95_ms};
 use crate::labels::Labels;
 use crate::seeds::{OverSeeds, groups};
 use crate::show::{Show, index_to, ms_to, percent_to, rate_to};
@@ -80,7 +80,7 @@ struct Want {
     show: Show,
 }
 
-const WANTS: [Want; 5] = [
+const WANTS: [Want; 6] = [
     Want {
         aim: "Low latency (median)",
         by: "median induced RTT",
@@ -95,6 +95,15 @@ const WANTS: [Want; 5] = [
         figure: p95_ms,
         more_is_better: false,
         matters: 1.0,
+        show: ms_to,
+    },
+    Want {
+        aim: "Low tail latency for L4S flows (p99)",
+        by: "99th percentile of the induced RTT of L4S flows; over UDP, of the one-way delay above \
+             the shortest one",
+        figure: l4s_p99_ms,
+        more_is_better: false,
+        matters: 0.5,
         show: ms_to,
     },
     Want {
@@ -427,6 +436,7 @@ fn list(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_world::{Distribution, FlowResult};
 
     /// The runs of a choice in a condition: their goodputs in Mbit/s, by seed from one on.
     type Goodputs<'a> = (&'a str, &'a [f64]);
@@ -479,6 +489,54 @@ mod tests {
         let aim = judged(&[&[("a", &[100.0]), ("b", &[96.0]), ("c", &[94.0])]]);
         assert_eq!(names(&aim), ["a", "b"]);
         assert_eq!(aim.best[0].figure, "100 Mbit/s");
+    }
+
+    /// The tail of L4S flows is an aim where there are any: of TCP by its round trips, of UDP by
+    /// its one-way delays. Here (2 + (9 − 4)) / 2 = 3.5 and (30 + (44 − 4)) / 2 = 35 ms.
+    #[test]
+    fn flows_of_l4s_have_an_aim_of_their_own() {
+        let spread = |p99: f64, min: f64| Distribution {
+            count: 100,
+            p99,
+            min,
+            ..Distribution::default()
+        };
+        let cell = |queue: &str, tcp: f64, udp: f64, l4s: Option<f64>| {
+            let mut run = crate::labels::tests::run(&[("queue.qdisc", queue)]);
+            let prague = FlowResult {
+                induced_rtt: spread(tcp, 0.1),
+                l4s,
+                ..FlowResult::default()
+            };
+            let call = FlowResult {
+                delay: spread(udp, 4.0),
+                l4s,
+                ..FlowResult::default()
+            };
+            let classic = FlowResult {
+                induced_rtt: spread(500.0, 1.0),
+                ..FlowResult::default()
+            };
+            let flows = [("prague", prague), ("call", call), ("classic", classic)];
+            run.flows = flows.map(|(name, flow)| (name.to_owned(), flow)).into();
+            run
+        };
+        let aim = |l4s| {
+            let both = [
+                cell("pfifo", 30.0, 44.0, l4s),
+                cell("dualpi2", 2.0, 9.0, l4s),
+            ];
+            let [part] = &aims(&Labels::of(&both))[..] else {
+                panic!("there is one world")
+            };
+            let mut list = part.list.iter();
+            list.find(|aim| aim.name.contains("L4S")).cloned()
+        };
+        let found = aim(Some(1.0)).expect("there are L4S flows");
+        assert_eq!(names(&found), ["dualpi2"]);
+        assert_eq!(found.best[0].figure, "3.50 ms");
+        assert_eq!(found.worst.expect("it differs").figure, "35.0 ms");
+        assert_eq!(aim(None), None, "no flow is one");
     }
 
     #[test]

@@ -47,6 +47,21 @@ pub(crate) fn p95_ms(run: &RunResult) -> f64 {
     run.induced_rtt(Statistic::P95)
 }
 
+/// The 99th percentile of what queues add to the delay of a run's L4S flows in ms, averaged over
+/// them. NaN without any.
+pub(crate) fn l4s_p99_ms(run: &RunResult) -> f64 {
+    let added = run.flows.iter().filter_map(|(_, flow)| {
+        flow.l4s?;
+        // Over UDP few applications measure round trips.
+        let one_way = || flow.delay.p99 - flow.delay.min;
+        (flow.induced_rtt.count > 0)
+            .then_some(flow.induced_rtt.p99)
+            .or_else(|| (flow.delay.count > 0).then(one_way))
+    });
+    let (sum, count) = added.fold((0.0, 0_u32), |(sum, count), ms| (sum + ms, count + 1));
+    sum / f64::from(count)
+}
+
 /// Sum of goodputs of a run in bit/s.
 pub(crate) fn goodput_bps(run: &RunResult) -> f64 {
     run.aggregate.goodput_bps

@@ -152,6 +152,15 @@ const QUEUES: &[Question] = &[
         ],
     },
     Question {
+        title: "L4S beside classic traffic",
+        text: "Prague, CUBIC with ECN and a game with ECT(1), at 40 Mbit/s and 20 ms.",
+        columns: [
+            column("Prague, p99 ms", ("l4s", "", "induced RTT of the L4S"), Low),
+            column("Prague / CUBIC", ("l4s", "", "L4S flow / classic"), Equal),
+            column("lag of the game, ms", ("l4s", "", "lag of the game"), Low),
+        ],
+    },
+    Question {
         title: "Unfair and unresponsive senders",
         text: "Reno beside BBRv3; CUBIC beside UDP at one and a half times the rate; CUBIC with \
                100 ms beside CUBIC with 20 ms.",
