@@ -27,6 +27,12 @@ const Controls = class {
     this.fields = {};
     this.form.replaceChildren(
       this.group(
+        'Begin with',
+        ...Scenario.examples.map(([title, state]) =>
+          S.el('button', { type: 'button', class: 'small', onclick: () => this.begin(state()) }, title),
+        ),
+      ),
+      this.group(
         'Line',
         this.scaled('down', 'Rate down', Controls.rates),
         this.scaled('up', 'Rate up', Controls.rates),
@@ -44,12 +50,11 @@ const Controls = class {
           this.text('seed', 'Seed'),
         ),
       ),
-      S.el('button', { type: 'button', onclick: () => this.home() }, 'Back to the start'),
     );
   }
 
-  home() {
-    this.set(Scenario.home());
+  begin(state) {
+    this.set(state);
     this.tell();
   }
 

@@ -93,6 +93,9 @@ Charts.plans = [
   ['Congestion windows', 'flows', 'cwnd', undefined],
   ['Throughput', 'flows', 'throughput', (app) => app !== 'ping'],
   ['Time in the queue', 'links', 'sojourn', undefined],
+  ['Delay of the L queue', 'links', 'delay_l', undefined],
+  ['Delay of the C queue', 'links', 'delay_c', undefined],
+  ['Share of marks that senders reckon with', 'flows', 'alpha', undefined],
 ];
 
 const Tables = {};
@@ -103,10 +106,14 @@ Tables.columns = {
     ['utilisation'],
     ['sojourn_ms', 'p50'],
     ['sojourn_ms', 'p95'],
+    ['l_sojourn_ms', 'p99'],
+    ['c_sojourn_ms', 'p99'],
     ['backlog_packets_mean'],
     ['offered_packets'],
     ['dropped_packets'],
     ['marked_packets'],
+    ['l_marked_packets'],
+    ['c_marked_packets'],
   ],
   flow: [
     ['goodput_bps'],
@@ -116,6 +123,8 @@ Tables.columns = {
     ['sent_packets'],
     ['retransmitted_packets'],
     ['loss_ratio'],
+    ['ce_ratio'],
+    ['alpha', 'mean'],
   ],
 };
 
@@ -128,7 +137,7 @@ Tables.value = (figure, [key, statistic], figures) => {
   return figure.unit === 'packets' ? S.digits(value) : S.show(value, figure.unit);
 };
 
-Tables.shares = ['utilisation', 'loss_ratio'];
+Tables.shares = ['utilisation', 'loss_ratio', 'ce_ratio', 'alpha'];
 
 Tables.draw = (table, kind, parts) => {
   const columns = Tables.columns[kind].filter(([key, statistic]) =>

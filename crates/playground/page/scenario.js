@@ -17,6 +17,24 @@ Scenario.home = () => ({
   seed: '1',
 });
 
+// Uploads of Prague and of CUBIC with ECN behind DualPI2: the L and the C queue.
+Scenario.l4s = () => ({
+  ...Scenario.home(),
+  up: '20mbit',
+  qdisc: 'dualpi2',
+  ecn: true,
+  flows: [
+    { count: '1', way: 'up', app: 'bulk', cc: 'prague' },
+    { count: '1', way: 'up', app: 'bulk', cc: 'cubic' },
+  ],
+});
+
+// What the controls can begin with.
+Scenario.examples = [
+  ['A home line', Scenario.home],
+  ['L4S: Prague beside CUBIC', Scenario.l4s],
+];
+
 // The traffic models that need no parameters, from the simulator's catalogue by their names:
 // what each is called, and whether its TCP can be chosen.
 Scenario.apps = {};

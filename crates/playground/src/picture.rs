@@ -5,7 +5,7 @@ use sojourn_world::RunResult;
 use sojourn_world::figure::{Content, Part, Series, Statistic};
 
 /// What the page draws over time: of links and of flows.
-const DRAWN: [&str; 7] = [
+const DRAWN: [&str; 10] = [
     "backlog",
     "sojourn",
     "drops",
@@ -13,6 +13,9 @@ const DRAWN: [&str; 7] = [
     "rtt",
     "cwnd",
     "probability",
+    "delay_l",
+    "delay_c",
+    "alpha",
 ];
 /// Times of points are products of floats.
 const SLACK_S: f64 = 1e-9;

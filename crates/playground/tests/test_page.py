@@ -123,6 +123,22 @@ def test_controls_change_the_link_and_the_link_the_controls(browser, site):
     assert fields == ["55ms", "codel", "target 7ms", "bbr", "cubic"]
 
 
+def test_the_example_of_l4s_has_both_queues_apart(browser, site, program, tmp_path):
+    browser.go(site)
+    first = browser.wait(DONE)
+    browser.click("#controls fieldset:first-child button:nth-of-type(2)")
+    digest = browser.wait(OTHER, first)
+    path = tmp_path / "l4s.toml"
+    path.write_text(toml(browser))
+    assert digests(program, path) == [digest]
+    titles = " ".join(browser.all("#charts h3"))
+    for title in ["Delay of the L queue", "Delay of the C queue", "Share of marks"]:
+        assert title in titles
+    heads = browser.all("#links thead th")
+    assert "Sojourn time (L) p99" in heads and "Sojourn time (C) p99" in heads
+    assert browser.all("#flows tbody th") == ["prague-up", "cubic-up", "ping"]
+
+
 def test_sliders_write_what_one_would_write(browser, site):
     browser.go(site)
     browser.wait(DONE)
