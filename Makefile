@@ -57,7 +57,10 @@ fresh: package wheel static
 
 wheel: build
 	@scripts/setup python
-	@scripts/wheel $(SOJOURN) release $${CARGO_TARGET_DIR:-target}/package
+	@rm -f $${CARGO_TARGET_DIR:-target}/package/sojourn-*.whl
+	$(PYTHON) -m maturin build --quiet --release --locked -m crates/python/Cargo.toml \
+		-o $${CARGO_TARGET_DIR:-target}/package
+	@scripts/wheel $(SOJOURN) $${CARGO_TARGET_DIR:-target}/package/sojourn-*.whl
 
 static:
 	@scripts/setup static
@@ -97,7 +100,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p sojourn-cli --features quinn --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo scripts/site scripts/tests scripts/dash/run.py scripts/dash/video.py \
+		scripts/demo scripts/site scripts/tests scripts/wheel scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
 		benches/sweep.py benches/same.py benches/gym.py benches/dctcp.py
 
@@ -132,7 +135,9 @@ kernels:
 python:
 	@scripts/setup python
 	$(CARGO) build --quiet --workspace --locked --bin sojourn --example slope --example calm
-	@scripts/wheel $(DEBUG)/sojourn dev $(WHEELS)
+	@rm -rf $(WHEELS)
+	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
+	@scripts/wheel $(DEBUG)/sojourn $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m mypy --config-file crates/python/pyproject.toml crates/python/sojourn
 	$(PYTHON) -m pytest -q crates/python/tests
@@ -163,7 +168,9 @@ doc:
 site:
 	@scripts/setup site
 	$(CARGO) test --quiet --workspace --locked --no-run --test cli
-	@scripts/wheel $(DEBUG)/sojourn dev $(WHEELS)
+	@rm -rf $(WHEELS)
+	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
+	@scripts/wheel $(DEBUG)/sojourn $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) scripts/site $(DEBUG)/sojourn
 
