@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
 .PHONY: fresh wheel static lint doc site figures cards deny clean module module-test
-.PHONY: module-kernels
+.PHONY: module-kernels examples gate packaged linked documented
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -93,36 +93,51 @@ demo:
 	$(CARGO) build --profile demo --locked -p sojourn-cli
 	@scripts/demo $(DEMO)
 
+# What the feature changes is looked at with a test of the workspace beside it: without any, crates
+# from outside would have other features and be looked at once more.
 lint:
-	@scripts/setup build
-	@scripts/setup demo
+	@scripts/setup build demo
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy -p sojourn-cli --features quinn --locked -- -D warnings
+	$(CARGO) clippy --workspace --bin sojourn --test cli --features sojourn-cli/quinn --locked -- \
+		-D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo scripts/site scripts/tests scripts/wheel scripts/dash/run.py scripts/dash/video.py \
+		scripts/demo scripts/site scripts/tests scripts/together scripts/wheel \
+		scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
 		benches/sweep.py benches/same.py benches/gym.py benches/dctcp.py
 
-# Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
-test: lint
-	@scripts/setup test
+# Lints first: they fail fastest, and meanwhile the rest of the set-up comes over the network. The
+# tidy rules (crates/tidy) are tests like any other. What follows them is mostly done by one thread.
+test:
+	@scripts/setup build demo
+	@scripts/together '$(MAKE) lint' \
+		'scripts/setup test count package static python playground browser'
 	@scripts/tests
+	@scripts/together '$(MAKE) gate' '$(MAKE) python' '$(MAKE) linked' '$(MAKE) documented' \
+		'$(MAKE) browser' '$(MAKE) formats' '$(MAKE) examples packaged'
+
+examples:
 	$(DEBUG)/examples/fq_codel
 	$(DEBUG)/examples/own_aqm
 	$(DEBUG)/examples/quic
 	$(DEBUG)/examples/tcp
+
+gate:
 	@scripts/setup count
 	python3 benches/instructions.py --check
+
+packaged:
 	@scripts/setup package
 	@scripts/package $(DEBUG)/sojourn $(DEBUG)/sojourn-bridge
+
+linked:
 	@scripts/setup static
 	$(CARGO) build --quiet --locked --profile plain --target $(MUSL) -p sojourn-cli
 	@scripts/static check $(STATIC)/plain/sojourn $(DEBUG)/sojourn
+
+documented:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
-	$(MAKE) formats
-	$(MAKE) python
-	$(MAKE) browser
 
 # A kernel with another tick: make kernels KERNELS=7.3-250
 KERNELS = 6.1 6.12 7.3
