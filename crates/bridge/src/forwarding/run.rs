@@ -152,6 +152,7 @@ impl Worker {
                 self.changes.pop_front();
             }
             let mut wait = self.step(now, observer)?;
+            // It acts at its time though no frame comes.
             if let Some(change) = self.changes.front() {
                 wait.until = wait.until.min(change.at);
             }
@@ -330,6 +331,8 @@ impl Worker {
         }
         if let Some(following) = &mut onlookers.following {
             for (side, lane) in Side::BOTH.into_iter().zip(&mut self.engine.lanes) {
+                // A rate that follows its link goes on from where it is: the one in the
+                // configuration is where it began.
                 match following.followed(side) {
                     Some(Followed { rate, .. }) => lane.set_rate(LineRate::Fixed(rate), now),
                     None => following.stays(side, lane.rate()),

@@ -134,6 +134,8 @@ impl Window {
     /// What to offer (`__tcp_select_window`), and whether room is short, which ends quick ACKs.
     /// `full`: payload of a full segment.
     pub(super) fn select(&self, gaps: u64, unread: u64, full: u16) -> (u64, bool) {
+        // Less than half free counts as short. A window too small to be of use is closed then, so
+        // that the peer sends no crumbs (RFC 1122's silly window syndrome).
         let free = self.space(gaps, unread);
         let whole = self.clamp.min(self.buffer / 2);
         let short = free < whole / 2;
@@ -147,6 +149,7 @@ impl Window {
     /// Data came: in order, or behind a gap. Returns whether the window grew, in which case the
     /// peer should hear of it at once (`tcp_grow_window`).
     pub(super) fn grow(&mut self, len: u16, in_order: bool, gaps: u64, unread: u64) -> bool {
+        // Small segments cost as much memory as large ones: who sends them earns no larger window.
         if self.earned >= self.clamp || (in_order && len < LEAST_GROWING) {
             return false;
         }
@@ -168,6 +171,7 @@ impl Window {
             return false;
         }
         self.buffer = self.buffer.max(used.min(self.buffer_max));
+        // Even the largest buffer is too small: the peer starts again from two segments.
         if used > self.buffer {
             self.earned = self.clamp.min(2 * u64::from(self.mss));
         }
@@ -180,6 +184,7 @@ impl Window {
             return;
         }
         self.last_echo = segment.ts_echo;
+        // A short segment may have waited at the sender for more to be written.
         if segment.payload >= full {
             let sample = stamped(segment.ts_echo, now);
             self.rtt = if self.rtt.is_zero() || sample < self.rtt {
@@ -211,6 +216,8 @@ impl Window {
         }
         let copied = next - self.since_offset;
         if copied > self.space {
+            // Twice what a round trip brought, as the sender may double in the next; its rise
+            // since the last says by how much more.
             let base = 2 * copied + 16 * u64::from(self.mss);
             let rise = copied - self.space;
             let grow = u128::from(base) * u128::from(rise) / u128::from(self.space.max(1));

@@ -19,16 +19,21 @@ impl Scoreboard {
     /// then.
     #[inline]
     pub(crate) fn ack_in_order(&mut self, una: u64, now: Time) -> Option<InOrder> {
+        // With anything marked, each record has to be asked: its marks go with it, and so must
+        // their counts.
         if self.sacked | self.lost | self.retransmitted | self.reno_sacked != 0 {
             return None;
         }
         let mut id = self.first;
         while id < self.next && self.get(id).end() <= una {
+            // The ACK may answer either sending (Karn): which of them tells F-RTO, undo and RACK
+            // something, `deliver` decides.
             if self.get(id).has(EVER_RETRANSMITTED) {
                 return None;
             }
             id += 1;
         }
+        // An ACK in the middle of a segment leaves a shorter record, which `ack_through` makes.
         let cut = id < self.next && self.get(id).start < una;
         if cut || id == self.first {
             return None;
@@ -40,6 +45,8 @@ impl Scoreboard {
             sent: (first.sent, last.sent),
             newest: last.newest(),
         };
+        // Only the last counts for RACK: what was sent first has come first, so that the others
+        // would only be written over.
         self.rack.rtt = now - taken.newest.sent;
         self.rack.advanced = true;
         if (taken.newest.sent, taken.newest.end) > (self.rack.sent, self.rack.end) {
@@ -47,6 +54,7 @@ impl Scoreboard {
             self.rack.end = taken.newest.end;
         }
         self.first = id;
+        // Numbers on these lists are of records that are gone; what is sent next reuses none.
         if self.is_empty() {
             self.lost_again.clear();
             self.resent.clear();

@@ -50,10 +50,12 @@ impl Sender {
     /// Reads the counters of an ACK. `out`: what it has acknowledged.
     pub(super) fn count_marks(&mut self, segment: &Segment, facts: &mut Facts, out: &Outcome) {
         if let Some(marks) = &mut self.marks {
+            // Without progress the counters may be those of an older ACK that was overtaken.
             let progress = facts.advanced || out.sacked > 0;
             let marked = marks.read(segment, progress, out.delivered, self.mss);
             facts.ece = marked.packets > 0;
             let full = u64::from(marked.packets) * u64::from(self.mss);
+            // An ACK that wraps or lies says no more than it acknowledges.
             facts.marked = Some((
                 marked.packets.min(out.delivered),
                 marked.bytes.unwrap_or(full).min(out.delivered_bytes),

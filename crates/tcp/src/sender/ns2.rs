@@ -8,6 +8,7 @@ use crate::{Span, Time};
 impl Sender {
     /// Packets of what has been written, the FIN one of its own.
     fn ns2_packets(&self) -> u64 {
+        // Offset 0 is the SYN's.
         let bytes = self.written.min(self.buffered) - 1;
         let fin = self.closing && self.written <= self.buffered;
         bytes.div_ceil(u64::from(self.mss)) + u64::from(fin)
@@ -23,6 +24,7 @@ impl Sender {
         let payload = mss.min(self.written - offset) as u16;
         let fin = payload == 0;
         self.fin_sent |= fin;
+        // ns-2 goes back and sends again what it has sent: the furthest byte stays.
         self.next = self.next.max(offset + u64::from(payload) + u64::from(fin));
         self.data_segments += 1;
         Some(Outgoing {
