@@ -84,8 +84,9 @@ fn play(mut episode: Episode, role: &Role, from: u32) -> (Vec<[f32; 9]>, Vec<Out
     let (mut seen, mut outcomes) = (Vec::new(), Vec::new());
     for step in from.. {
         let mut observation = [0.0; 9];
-        let outcome = episode.step(&decision(role, step), &mut observation);
-        let outcome = outcome.expect("a decision of its kind");
+        let outcome = episode
+            .step(&decision(role, step), &mut observation)
+            .expect("a decision of its kind");
         seen.push(observation);
         outcomes.push(outcome);
         if outcome.over {
@@ -129,8 +130,9 @@ fn to_watch_a_queue_changes_nothing() {
     while !episode.step(&[0.5], &mut [0.0; 9]).expect("a number").over {}
     let cell = cell(LINE, 1);
     let goes_on = &mut |_| ControlFlow::Continue(());
-    let plain = Sim.run(&cell, Taps::default(), goes_on);
-    let plain = plain.expect("it can be run");
+    let plain = Sim
+        .run(&cell, Taps::default(), goes_on)
+        .expect("it can be run");
     let ours = episode.result().expect("it can be copied");
     assert_eq!(ours.digest, plain.digest);
     assert_eq!(format!("{:?}", ours.flows), format!("{:?}", plain.flows));

@@ -256,8 +256,8 @@ mod tests {
                     assert!(!hurries, "frame {number}");
                 }
             }
-            let frame = Frame::from_bytes(&mut pool, &bytes, Time::ZERO);
-            let mut frame = frame.expect("there is room");
+            let mut frame =
+                Frame::from_bytes(&mut pool, &bytes, Time::ZERO).expect("there is room");
             frame.note_hurry();
             assert_eq!(frame.hurries(), hurries, "frame {number}");
             pool.give(frame);
@@ -305,10 +305,12 @@ mod tests {
             let sender = thread::spawn(move || {
                 let mut pool = Pool::new(200);
                 while let Ok(()) = goes_on.recv() {
-                    let frames = [1000, 100].map(|len| ethernet(0x88b5, &vec![0; len - 14]));
-                    let frames =
-                        frames.map(|frame| Frame::from_bytes(&mut pool, &frame, Time::ZERO));
-                    let mut frames = frames.into_iter().flatten().collect();
+                    let mut frames = [1000, 100]
+                        .map(|len| ethernet(0x88b5, &vec![0; len - 14]))
+                        .map(|frame| Frame::from_bytes(&mut pool, &frame, Time::ZERO))
+                        .into_iter()
+                        .flatten()
+                        .collect();
                     from.send(&mut pool, &mut frames).expect("it is up");
                     assert!(frames.is_empty());
                 }

@@ -36,11 +36,13 @@ fn pseudo_header(head: &[u8], parsed: &Parsed) -> Option<u16> {
         Network::Ipv6 => (head.get(at + 8..at + 40)?, length(4)?.checked_add(40)?),
         Network::Opaque => return None,
     };
-    let rest = [
+    let rest: u64 = [
         u16::from(parsed.flow.protocol),
         behind.checked_sub(headers)?,
-    ];
-    let rest: u64 = rest.map(|part| u64::from(part.to_be())).iter().sum();
+    ]
+    .map(|part| u64::from(part.to_be()))
+    .iter()
+    .sum();
     Some(fold(sum(addresses) + rest))
 }
 

@@ -242,8 +242,9 @@ impl Kernel {
         discipline: &str,
     ) -> Result<(), ModuleError> {
         let index = index_of(name)?;
-        let there = self.qdiscs()?.into_iter();
-        let there = { there }
+        let there = self
+            .qdiscs()?
+            .into_iter()
             .find(|qdisc| qdisc.index == index && qdisc.parent == parent)
             .filter(|qdisc| qdisc.handle != 0);
         let place = || format!("`{name}` ({parent})");

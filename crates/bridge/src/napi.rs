@@ -169,9 +169,9 @@ pub(crate) mod tests {
 
     /// How long one lets frames wait, as the kernel tells it.
     pub(crate) fn deferral(napis: &Napis, napi: u32) -> Span {
-        let asked = Asked::new(napis.family, 0, NETDEV_CMD_NAPI_GET);
         let mut told = None;
-        let asked = asked.with(NETDEV_A_NAPI_ID, &napi.to_ne_bytes());
+        let asked = Asked::new(napis.family, 0, NETDEV_CMD_NAPI_GET)
+            .with(NETDEV_A_NAPI_ID, &napi.to_ne_bytes());
         let answered = napis.ask(&asked, |answer| {
             let polls = number(answer, NETDEV_A_NAPI_DEFER_HARD_IRQS);
             // A number of the kernel's `uint` has four bytes if it fits.

@@ -204,12 +204,14 @@ dst=192.0.2.1 type=0 code=0 id=78 mark=0 use=2
 ipv6     10 tcp      6 1 CLOSE src=nonsense
 ";
 
-    fn key(protocol: u8, src: (&str, u16), dst: (&str, u16)) -> FlowKey {
+    /// Ends are as in `192.0.2.1:443`.
+    fn key(protocol: u8, src: &str, dst: &str) -> FlowKey {
+        let [src, dst] = [src, dst].map(|end| end.split_once(':').expect("it has a port"));
         FlowKey {
             src: address(src.0).expect("an address"),
             dst: address(dst.0).expect("an address"),
-            src_port: src.1,
-            dst_port: dst.1,
+            src_port: src.1.parse().expect("a port"),
+            dst_port: dst.1.parse().expect("a port"),
             ether_type: 0x0800,
             protocol,
         }
@@ -218,19 +220,19 @@ ipv6     10 tcp      6 1 CLOSE src=nonsense
     #[test]
     fn packets_outside_are_known_inside_in_both_directions() {
         let table = NatTable::read(LIST);
-        let out = key(6, ("192.0.2.1", 61000), ("198.51.100.7", 443));
-        let inside = key(6, ("10.0.0.2", 4321), ("198.51.100.7", 443));
+        let out = key(6, "192.0.2.1:61000", "198.51.100.7:443");
+        let inside = key(6, "10.0.0.2:4321", "198.51.100.7:443");
         assert_eq!(table.inside(&out), Some(inside));
         assert_eq!(table.inside(&out.reversed()), Some(inside.reversed()));
         // What comes in through a forwarded port, and what answers it.
-        let out = key(6, ("203.0.113.9", 5000), ("192.0.2.1", 80));
-        let inside = key(6, ("203.0.113.9", 5000), ("10.0.0.8", 8080));
+        let out = key(6, "203.0.113.9:5000", "192.0.2.1:80");
+        let inside = key(6, "203.0.113.9:5000", "10.0.0.8:8080");
         assert_eq!(table.inside(&out), Some(inside));
         assert_eq!(table.inside(&out.reversed()), Some(inside.reversed()));
-        let echo = key(1, ("192.0.2.1", 78), ("198.51.100.7", 0));
-        let inside = key(1, ("10.0.0.2", 77), ("198.51.100.7", 0));
+        let echo = key(1, "192.0.2.1:78", "198.51.100.7:0");
+        let inside = key(1, "10.0.0.2:77", "198.51.100.7:0");
         assert_eq!(table.inside(&echo), Some(inside));
-        let plain = key(17, ("10.0.0.2", 53), ("10.0.0.3", 53));
+        let plain = key(17, "10.0.0.2:53", "10.0.0.3:53");
         assert_eq!(table.inside(&plain), None);
     }
 

@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn gzip_is_unpacked_and_the_rest_left_as_it_is() {
         let level = flate2::Compression::default();
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), level);
-        packed.write_all(b"some text").unwrap();
-        let mut packed = packed.finish().unwrap();
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), level);
+        packer.write_all(b"some text").unwrap();
+        let mut packed = packer.finish().unwrap();
         assert_eq!(read(&packed).unwrap(), b"some text");
         // Of several members all count, as gzip has it.
         packed.extend(packed.clone());

@@ -94,8 +94,8 @@ pub(crate) fn evaluate(args: &EvaluateArgs) -> anyhow::Result<u8> {
     };
     let (plugins, stand_in) = plugins::one(&option, own, sort)?.unzip();
     let own = stand_in.as_ref().unwrap_or(own);
-    let evaluation = Evaluation::new(kind, own, &args.case, args.seeds);
-    let mut evaluation = evaluation.map_err(|unfit| wrong(&option, unfit))?;
+    let mut evaluation = Evaluation::new(kind, own, &args.case, args.seeds)
+        .map_err(|unfit| wrong(&option, unfit))?;
     if let Some(plugins) = &plugins {
         for scenario in evaluation.scenarios() {
             plugins.name(scenario);

@@ -30,10 +30,11 @@ impl Capture {
     fn pending(path: &Path, comment: &str) -> io::Result<Shared> {
         // As any other file: who may read it is the user's choice (umask).
         let everybody = Permissions::from_mode(0o666);
-        let mut builder = Builder::new();
-        let builder = builder.prefix(".capture-").permissions(everybody);
-        let file = builder.tempfile_in(path.parent().unwrap_or(Path::new("")))?;
-        let (file, temporary) = file.into_parts();
+        let (file, temporary) = Builder::new()
+            .prefix(".capture-")
+            .permissions(everybody)
+            .tempfile_in(path.parent().unwrap_or(Path::new("")))?
+            .into_parts();
         let out = BufWriter::new(file);
         let application = format!("sojourn {}", sojourn_version::VERSION);
         Ok(Arc::new(Mutex::new(Self {

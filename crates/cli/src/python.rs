@@ -88,10 +88,11 @@ pub(crate) fn take(file: &Path, overrides: &Overrides) -> Option<anyhow::Result<
     // Whoever reads the scenario says what is wrong with a file that cannot be read.
     let (_, text) = named_text(file).unwrap_or_default();
     let given = overrides.sets.iter().chain(&overrides.sweeps);
-    let name = text
-        .lines()
-        .find_map(named_in_a_line)
-        .or_else(|| given.filter_map(|one| one.split_once('=')).find_map(named))?;
+    let name = text.lines().find_map(named_in_a_line).or_else(|| {
+        given
+            .filter_map(|one| one.split_once('='))
+            .find_map(|(_, value)| named(value))
+    })?;
     Some(as_given(name))
 }
 
@@ -136,7 +137,7 @@ fn named_in_a_line(line: &str) -> Option<&str> {
 }
 
 /// The class that a value of `--set` or `--sweep` names.
-fn named<'a>((_, value): (&str, &'a str)) -> Option<&'a str> {
+fn named(value: &str) -> Option<&str> {
     let values = value.trim().trim_matches(['[', ']']).split(',');
     values
         .map(|one| one.trim().trim_matches(['"', '\'']))
@@ -218,7 +219,7 @@ mod tests {
         ] {
             assert_eq!(named_in_a_line(line), None, "{line}");
         }
-        let value = |given| named(("dumbbell.qdisc", given));
+        let value = |given| named(given);
         assert_eq!(value("python:a.py:A"), Some("python:a.py:A"));
         assert_eq!(
             value("[codel, python:a.py:A n=2]"),

@@ -240,8 +240,9 @@ fn load(name: &str, args: &ReproduceArgs) -> anyhow::Result<(Study, Option<Plugi
     };
     let mut study = Study::load(name, &options, &worlds::names())?;
     if !args.set.is_empty() {
-        let chosen = study.choose(&args.claims, args.quick);
-        let chosen = chosen.map_err(WrongInput::from)?;
+        let chosen = study
+            .choose(&args.claims, args.quick)
+            .map_err(WrongInput::from)?;
         let changed = study.with_set(&args.set, &chosen, &options);
         study = changed.map_err(WrongInput::from)?;
     }

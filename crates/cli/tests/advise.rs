@@ -9,8 +9,8 @@ const LINE: [&str; 3] = ["advise", "4/1", "20ms"];
 
 #[test]
 fn an_advice_has_its_page_and_its_lines() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let output = sojourn(
         &[&LINE[..], &["--out", "out", "--wan", "wan0"]].concat(),
         dir,
@@ -52,8 +52,8 @@ fn an_advice_has_its_page_and_its_lines() {
 
 #[test]
 fn what_is_no_line_is_said() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     std::fs::write(dir.join("a.json"), "{}").unwrap();
     for (arguments, part) in [
         (&["50", "25ms"][..], "`50` is one rate"),

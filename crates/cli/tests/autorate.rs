@@ -233,8 +233,8 @@ fn a_reload_changes_how_the_rate_follows() {
         return;
     }
     let run = || {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path();
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
         let bed = Bed::new();
         bed.tc("change", 60);
         let autorate = |max: u32, delay: u32| {

@@ -358,10 +358,10 @@ fn the_usual_place_is_found_without_a_word() {
         run.path().display()
     );
     let mut command = Command::new("unshare");
-    let command = command
+    command
         .args(["--mount", "sh", "-c", &script])
         .stdout(Stdio::piped());
-    let mut process = link.middle.run(|| Running::start(command));
+    let mut process = link.middle.run(|| Running::start(&mut command));
     assert!(process.first_line().starts_with("ready"));
     // A group that may open the socket gets as far as that.
     let folder = run.path().join("sojourn");

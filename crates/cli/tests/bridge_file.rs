@@ -94,13 +94,13 @@ fn a_reload_loses_nothing() {
     let dir = dir.path();
     // A machine that gives the bridge no processor for a while loses nothing either.
     let calm = "fail_open = \"off\"\nstale = \"20s\"";
-    let files = [
+    let mut files = [
         "qdisc = \"fq_codel\"\nrate = \"200mbit\"",
         "qdisc = \"cake\"\nup = { delay = \"3ms\" }\nmemory = \"32mb\"",
         "qdisc = \"pfifo limit 5000\"\nrate = \"50mbit\"\nwatchdog = \"300ms\"",
         "qdisc = \"pie\"",
-    ];
-    let mut files = files.map(|keys| wan(&format!("{calm}\n{keys}")));
+    ]
+    .map(|keys| wan(&format!("{calm}\n{keys}")));
     files[3] = files[3].replace("\"wan\"", "\"renamed\"");
     write(dir, &files[0]);
     let process = bridge(&link, "--config bridge.toml", dir);
@@ -221,8 +221,8 @@ fn a_wrong_file_changes_nothing() {
 
 #[test]
 fn a_file_is_checked_before_it_is_used() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let run = |words: &str| {
         let output = program(words, dir).output().expect("it starts");
         let text = [output.stdout, output.stderr].concat();

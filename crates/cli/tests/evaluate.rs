@@ -24,8 +24,8 @@ fn mean(cell: &Value, measure: &str) -> f64 {
 
 #[test]
 fn a_card_shows_what_a_queue_does() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let short = ["--case", "short", "--case", "start", "--seeds", "2"];
     let of = |queue| card(&[&["--qdisc", queue], &short[..]].concat(), dir);
     let (fifo, fair) = (of("pfifo limit 1000"), of("fq_codel"));
@@ -109,8 +109,8 @@ fn one_of_four_flows_is_the_least_that_reduces() {
 
 #[test]
 fn the_folder_has_card_and_pages() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     card(
         &[
             "--qdisc", "codel", "--case", "ecn", "--seeds", "2", "--out", "out",

@@ -68,9 +68,9 @@ fn what_is_wrong_is_said() {
     assert!(refused(&["--decide", "6"]).contains("--out"));
     assert!(refused(&["--budget", "6"]).contains("--decide"));
     let dir = tempfile::tempdir().expect("a folder can be made");
-    let file = dir.path().join("record.csv");
-    std::fs::write(&file, "a,b\n1,2\n").expect("it can be written");
-    let file = file.to_str().expect("it is text");
+    let path = dir.path().join("record.csv");
+    std::fs::write(&path, "a,b\n1,2\n").expect("it can be written");
+    let file = path.to_str().expect("it is text");
     let text = refused(&["--record", file]);
     let start =
         format!("sojourn: --record {file}: line 1: the columns are `a,b`, expected `phase,rate");

@@ -128,8 +128,8 @@ const DOWN: &str = r#"rate = "16mbit", qdisc = "bfifo limit 160000""#;
 
 #[test]
 fn both_directions_are_found_from_a_test_of_each() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let up = measured(dir, &scenario(dir, UP, DOWN, &["up"]), "up", false);
     let down = measured(dir, &scenario(dir, UP, DOWN, &["down"]), "down", false);
     let line = found(dir, &[&up, &down], &[]);
@@ -164,8 +164,8 @@ fn upload(dir: &Path, name: &str, seconds: usize, trip: impl Fn(usize) -> f64) -
 
 #[test]
 fn no_line_is_given_where_none_gives_the_figures() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let fit = |file: &Path| {
         let file = file.to_str().expect("plain names");
         sojourn(&["fit", file, "--out", "found.toml", "--quiet"], dir)
@@ -202,8 +202,8 @@ fn no_line_is_given_where_none_gives_the_figures() {
 
 #[test]
 fn one_test_of_both_directions_tells_the_rates() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let both = measured(
         dir,
         &scenario(dir, UP, DOWN, &["up", "down"]),
@@ -221,8 +221,8 @@ fn one_test_of_both_directions_tells_the_rates() {
 
 #[test]
 fn a_capture_at_the_client_tells_the_same() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let up = measured(dir, &scenario(dir, UP, DOWN, &["up"]), "up", true);
     let line = found(dir, &[&up], &[]);
     near(rtt(&line), 30.0, 0.12);
@@ -242,8 +242,8 @@ fn a_capture_at_the_client_tells_the_same() {
 
 #[test]
 fn a_line_that_no_fifo_explains_has_flow_queues() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let managed = r#"rate = "4mbit", qdisc = "fq_codel""#;
     let up = measured(dir, &scenario(dir, managed, DOWN, &["up"]), "up", false);
     let line = found(dir, &[&up], &[]);
@@ -253,8 +253,8 @@ fn a_line_that_no_fifo_explains_has_flow_queues() {
 
 #[test]
 fn what_cannot_be_used_is_said_with_its_name() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     std::fs::write(dir.join("a.flent.gz"), "plain").unwrap();
     std::fs::write(dir.join("a.pcapng"), "plain text, and no capture").unwrap();
     let idle = measured(dir, &scenario(dir, UP, DOWN, &[]), "idle", false);
@@ -276,8 +276,8 @@ fn what_cannot_be_used_is_said_with_its_name() {
 
 #[test]
 fn a_report_sets_the_measurement_beside_its_line() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let up = measured(dir, &scenario(dir, UP, DOWN, &["up"]), "up", false);
     let file = up.to_str().unwrap();
     let output = sojourn(&["report", file, "--out", "page"], dir);

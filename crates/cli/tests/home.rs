@@ -17,13 +17,13 @@ const AQMS: [&str; 4] = [
 
 /// The flows of a minute at this link and base RTT.
 fn flows(down: &str, up: &str, rtt: &str, qdisc: &str) -> Value {
-    let set = [
+    let fields = [
         format!("dumbbell.down.rate={down}"),
         format!("dumbbell.up.rate={up}"),
         format!("dumbbell.rtt={rtt}"),
         format!("dumbbell.qdisc={qdisc}"),
     ];
-    let set = set.iter().flat_map(|field| ["--set", field]);
+    let set = fields.iter().flat_map(|field| ["--set", field]);
     let output = Command::new(env!("CARGO_BIN_EXE_sojourn"))
         .args(["run", SCENARIO, "--json", "--seeds", "1"])
         .args(["--set", "duration=60s", "--set", "warmup=20s"])

@@ -45,8 +45,8 @@ fn hunt(words: &[&str], dir: &Path) -> (Output, String) {
 
 #[test]
 fn what_is_found_is_a_scenario_that_breaks_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let words = ["--property", INDUCED, "--runs", "100"];
     let (output, text) = hunt(&words, dir);
     assert_eq!(output.status.code(), Some(1), "{output:?}");

@@ -60,8 +60,8 @@ fn an_old_study_is_judged_again_as_it_was() {
     assert_eq!(old.len(), 28);
     assert_eq!(statuses(&dir.path().join("out")), old);
     let text = std::fs::read_to_string(dir.path().join("out/claims.json")).expect("claims");
-    let claims: Value = serde_json::from_str(&text).expect("JSON");
-    let claims = claims["claims"].as_array().expect("claims");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let claims = all["claims"].as_array().expect("claims");
     // What is not judged says why; the other has a mark of its own.
     let untold = claims.iter().find(|claim| {
         let why = claim["reason"].as_str().unwrap_or_default();
@@ -75,8 +75,8 @@ fn an_old_study_is_judged_again_as_it_was() {
 /// when the page is made again.
 #[test]
 fn a_study_takes_another_queue() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     for (name, text) in [("study.toml", STUDY), ("small.toml", SMALL)] {
         std::fs::write(dir.join(name), text).expect("it can be written");
     }
@@ -119,8 +119,8 @@ fn a_study_takes_another_queue() {
 /// without it is none of the same, and what the study compares cannot be set.
 #[test]
 fn a_study_takes_another_condition() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     for (name, text) in [("study.toml", STUDY), ("small.toml", SMALL)] {
         std::fs::write(dir.join(name), text).expect("it can be written");
     }

@@ -320,11 +320,11 @@ fn a_run_without_room_on_the_disk_fails_with_a_reason_and_leaves_nothing() {
         // Only root can make a disk this small.
         return;
     }
-    let output = run(dir.path(), 1, &["--pcap", "down"]).output();
+    let ran = run(dir.path(), 1, &["--pcap", "down"]).output();
     let left = left(&temporary);
     let unmount = Command::new("umount").arg(&temporary).status().unwrap();
     assert!(unmount.success());
-    let output = output.unwrap();
+    let output = ran.unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = text(&output.stderr);
     assert!(said.contains("No space left on device"), "{said}");

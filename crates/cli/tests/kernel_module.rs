@@ -78,10 +78,10 @@ fn a_run_has_our_queues_in_the_kernel_and_repeats() {
 #[test]
 fn a_change_to_another_kind_keeps_what_waits() {
     let dir = tempfile::tempdir().unwrap();
-    let file = scenario(dir.path(), 3);
+    let path = scenario(dir.path(), 3);
     let change = "\n[[change]]\nat = \"1500ms\"\nlink = \"up\"\nqdisc = \"pie\"\n";
-    fs::write(&file, fs::read_to_string(&file).unwrap() + change).unwrap();
-    let file = file.to_str().unwrap();
+    fs::write(&path, fs::read_to_string(&path).unwrap() + change).unwrap();
+    let file = path.to_str().unwrap();
     let out = dir.path().join("out");
     let words = [
         "run", file, "--world", "kernel", "--queues", "module", "--out",
@@ -126,8 +126,7 @@ fn a_cell_of_the_fidelity_matrix_is_as_with_linuxs_own_queue() {
     let row = pair.lines().find(|line| line.starts_with("steady"));
     let tallies: Vec<&str> = row.unwrap().split_whitespace().skip(1).collect();
     let told = tallies.iter().filter(|tally| **tally != "–");
-    let different = told.map(|tally| tally.split('/').nth(1));
-    let different: Vec<Option<&str>> = different.collect();
+    let different: Vec<Option<&str>> = told.map(|tally| tally.split('/').nth(1)).collect();
     assert!(different.len() > 4, "{said}");
     assert!(different.iter().all(|count| *count == Some("0")), "{said}");
 }

@@ -94,12 +94,16 @@ fn the_kernel_agrees_with_scripts_that_are_right() {
     let (status, text) = packetdrill(dir.path(), &["--json"]);
     assert_eq!(status, Some(1));
     let all: Value = serde_json::from_slice(&text).unwrap();
-    let verdicts = all.as_array().unwrap().iter().map(|script| {
-        let word = |value: &Value| value.as_str().unwrap().to_owned();
-        let linux = &script["linux"]["verdict"];
-        [&script["file"], &script["verdict"], linux].map(word)
-    });
-    let verdicts: Vec<[String; 3]> = verdicts.collect();
+    let verdicts: Vec<[String; 3]> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|script| {
+            let word = |value: &Value| value.as_str().unwrap().to_owned();
+            let linux = &script["linux"]["verdict"];
+            [&script["file"], &script["verdict"], linux].map(word)
+        })
+        .collect();
     let expected = [
         ["./backs-off.pkt", "passes", "agrees"],
         ["./epoll.pkt", "socket only", "not run"],

@@ -68,11 +68,12 @@ fn own_marks(queue: &Report) -> i64 {
         Value::Groups(groups) => groups.iter().flatten().collect(),
         _ => vec![field],
     });
-    let marks = fields.filter(|field| matches!(&*field.name, "marked" | "ecn_mark"));
-    let marks = marks.filter_map(|field| match field.value {
-        Value::Int(marks) => Some(marks),
-        _ => None,
-    });
+    let marks = fields
+        .filter(|field| matches!(&*field.name, "marked" | "ecn_mark"))
+        .filter_map(|field| match field.value {
+            Value::Int(marks) => Some(marks),
+            _ => None,
+        });
     marks.sum()
 }
 
@@ -484,10 +485,11 @@ fn programs_know_their_server_and_have_flows_and_the_lines_delay() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stdout) + &text(&output.stderr);
-    let times = said
+    let times: Vec<f64> = said
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("CONNECTED "));
-    let times: Vec<f64> = times.map(|time| time.parse().unwrap()).collect();
+        .filter_map(|line| line.trim().strip_prefix("CONNECTED "))
+        .map(|time| time.parse().unwrap())
+        .collect();
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(times.len() == 10 && least < 0.0195, "{said}");
     let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();

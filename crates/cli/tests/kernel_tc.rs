@@ -58,8 +58,9 @@ fn theirs(specs: &[String]) -> Vec<Option<Said>> {
     let said = text(&output.stdout).replace('\r', "");
     let parts: Vec<&str> = said.split("TEXT\n").skip(1).collect();
     assert_eq!(parts.len(), specs.len().div_ceil(AT_A_TIME), "{said}");
-    let parts = parts.into_iter().zip(specs.chunks(AT_A_TIME));
     parts
+        .into_iter()
+        .zip(specs.chunks(AT_A_TIME))
         .flat_map(|(part, specs)| answers(part, specs.len()))
         .collect()
 }

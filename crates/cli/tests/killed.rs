@@ -187,8 +187,9 @@ fn assert_same_results(a: &Path, b: &Path) {
 /// made again.
 fn goes_on_without_one(words: &str, dir: &Path, before: &[Times], source: Source<'_>) {
     let out = dir.join("out");
-    let files = fs::read_dir(out.join("unfinished")).expect("a folder");
-    let files = files.map(|file| file.expect("an entry").path());
+    let files = fs::read_dir(out.join("unfinished"))
+        .expect("a folder")
+        .map(|file| file.expect("an entry").path());
     let (bytes, file) = files
         .map(|file| (fs::read(&file).expect("it can be read"), file))
         .find(|(bytes, _)| bytes.len() as u64 == MOST)
@@ -214,17 +215,17 @@ fn goes_on_without_one(words: &str, dir: &Path, before: &[Times], source: Source
 
 #[test]
 fn what_a_killed_run_has_finished_is_kept() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     good("run small.toml --quiet --seeds 40 --out whole", dir);
     let words = "run small.toml --quiet --seeds 40 --jobs 2 --out out";
     let before = kill(words, dir, "out", SCENARIO);
     goes_on_without_one(words, dir, &before, SCENARIO);
     assert_same(&dir.join("whole"), &dir.join("out"));
     // Without --resume it begins anew.
-    let words = words.replace("out out", "out again");
-    let before = kill(&words, dir, "again", SCENARIO);
-    good(&words, dir);
+    let anew = words.replace("out out", "out again");
+    let before = kill(&anew, dir, "again", SCENARIO);
+    good(&anew, dir);
     let after = times(&dir.join("again"));
     assert!(!before.iter().any(|run| after.contains(run)));
     assert_same(&dir.join("whole"), &dir.join("again"));
@@ -232,8 +233,8 @@ fn what_a_killed_run_has_finished_is_kept() {
 
 #[test]
 fn a_killed_shard_goes_on() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     good("run small.toml --quiet --seeds 40 --out whole", dir);
     good("run small.toml --quiet --seeds 40 --shard 2/2 --out b", dir);
     let words = "run small.toml --quiet --seeds 40 --jobs 1 --shard 1/2 --out a";
@@ -257,8 +258,8 @@ fn study() -> tempfile::TempDir {
 
 #[test]
 fn a_killed_study_goes_on() {
-    let dir = study();
-    let dir = dir.path();
+    let folder = study();
+    let dir = folder.path();
     good("reproduce . --quiet --seeds 20 --out whole", dir);
     let words = "reproduce . --quiet --seeds 20 --jobs 2 --out out";
     // Of the second setting alone: what is kept is known by its setting.
@@ -273,8 +274,8 @@ fn a_killed_study_goes_on() {
 
 #[test]
 fn a_finished_study_is_run_on() {
-    let dir = study();
-    let dir = dir.path();
+    let folder = study();
+    let dir = folder.path();
     good("reproduce . --quiet --seeds 3 --claims F1 --out out", dir);
     let before = times(&dir.join("out"));
     good("reproduce . --quiet --seeds 5 --out out --resume", dir);

@@ -242,8 +242,7 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
         let filter = format!("frame.interface_name == {interface} and tcp.len == 100");
         // What a busy machine has kept for long the hosts send again.
         let place = ["-T", "fields", "-e", "tcp.srcport", "-e", "tcp.seq"];
-        let seen = tshark_with(&file, &filter, &place);
-        let seen: BTreeSet<_> = seen.into_iter().collect();
+        let seen: BTreeSet<_> = tshark_with(&file, &filter, &place).into_iter().collect();
         assert_eq!(seen.len(), 40, "{interface}: {seen:?}");
     }
     // The time of day: after this was written.
@@ -283,8 +282,8 @@ fn a_running_bridge_is_captured_on_demand() {
     let Some((dir, link)) = ground() else { return };
     let words = "a1 b1 --no-fail-open --stale 60s --control control --up-rate 1mbit --up";
     let mut command = program(&format!("bridge {words}"), dir.path());
-    let command = command.arg("pfifo limit 10").stdout(Stdio::piped());
-    let mut bridge = link.middle.run(|| Running::start(command));
+    command.arg("pfifo limit 10").stdout(Stdio::piped());
+    let mut bridge = link.middle.run(|| Running::start(&mut command));
     assert!(bridge.first_line().starts_with("ready"));
 
     // Until it is told to end; around the queue, which drops some.
@@ -317,15 +316,15 @@ fn a_running_bridge_is_captured_on_demand() {
     let short = capture(dir.path(), "--duration 300ms -w short.pcapng");
     assert!(short.ended());
     let program = env!("CARGO_BIN_EXE_sojourn");
-    let pipe =
+    let line =
         format!("{program} ctl --socket control capture --at down --packets 3 | tshark -r -");
-    let mut shell = Command::new("sh");
-    let shell = shell
-        .args(["-c", &pipe])
+    let pipe = Command::new("sh")
+        .args(["-c", &line])
         .current_dir(dir.path())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let pipe = shell.spawn().expect("a shell is there");
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell is there");
     wait_for("the beginnings", || history(dir.path(), "begins") == 4);
     exchange_expecting(&link, [10, 0, 100, 0]);
     let printed = pipe.wait_with_output().unwrap().stdout;

@@ -97,8 +97,8 @@ fn logs_say_what_the_figures_say() {
     let exported = sojourn(&export, dir.path());
     assert!(exported.status.success(), "{exported:?}");
     let listed = String::from_utf8(exported.stdout).expect("text");
-    let names = ["run-1-down", "run-1-up", "run-2-down", "run-2-up"];
-    let names = names.map(|name| format!("logs/{name}.log"));
+    let names =
+        ["run-1-down", "run-1-up", "run-2-down", "run-2-up"].map(|name| format!("logs/{name}.log"));
     assert_eq!(listed.lines().collect::<Vec<_>>(), names);
     let summary = fs::read_to_string(dir.path().join("out/summary.json")).expect("it is there");
     let summary: Value = serde_json::from_str(&summary).expect("JSON");

@@ -76,8 +76,8 @@ fn prometheus_scrapes_what_is_counted() {
     let words = "a1 b1 --up cake --down fq_codel --metrics 127.0.0.1:9817";
     let process = bridge(&link, words, dir.path());
     passes(&link, "with metrics");
-    let page = get(&link, 9817, "/metrics", "text/plain").expect("it answers");
-    let page = page.strip_prefix("HTTP/1.1 200 OK\n").expect(&page);
+    let answer = get(&link, 9817, "/metrics", "text/plain").expect("it answers");
+    let page = answer.strip_prefix("HTTP/1.1 200 OK\n").expect(&answer);
     let mut lint = Command::new("promtool")
         .args(["check", "metrics"])
         .stdin(Stdio::piped())
@@ -96,8 +96,8 @@ fn prometheus_scrapes_what_is_counted() {
     let mut command = Command::new("prometheus");
     command.args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"]);
     command.args(["--web.listen-address=127.0.0.1:9090", "--log.level=error"]);
-    let command = command.current_dir(dir.path());
-    let _prometheus = link.middle.run(|| Running::start(command));
+    command.current_dir(dir.path());
+    let _prometheus = link.middle.run(|| Running::start(&mut command));
     let query = |expression: &str| {
         let path = format!("/api/v1/query?query={expression}");
         get(&link, 9090, &path, "application/json")
@@ -143,8 +143,8 @@ fn clients_that_do_not_behave_are_in_nobodys_way() {
         .map(|number| {
             link.middle.run(|| {
                 let mut stream = TcpStream::connect("127.0.0.1:9817").expect("it listens");
-                let text = [String::new(), "GET /metrics HT".into(), "x".repeat(50_000)];
-                let text: &String = &text[number % 3];
+                let texts = [String::new(), "GET /metrics HT".into(), "x".repeat(50_000)];
+                let text: &String = &texts[number % 3];
                 // It may have been hung up on.
                 let _ = stream.write_all(text.as_bytes());
                 stream

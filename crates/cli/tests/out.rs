@@ -40,8 +40,8 @@ const RESULTS: [&str; 3] = ["report.html", "results.parquet", "summary.json"];
 
 #[test]
 fn results_of_another_scenario_are_not_written_over() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     good("run small.toml --out out", dir);
     let before = fs::read(dir.join("out/summary.json")).expect("it was written");
     let said = refused("run other.toml --out out", dir);
@@ -67,8 +67,8 @@ fn results_of_another_scenario_are_not_written_over() {
 
 #[test]
 fn a_study_and_a_scenario_keep_apart() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     let study = "format = \"sojourn-study/1\"\nname = \"small\"\ntitle = \"t\"\nsource = \"s\"\n\
         [[setting]]\nname = \"A\"\nscenario = \"small.toml\"\n[axes.aqm]\n\
         fifo.\"dumbbell.qdisc\" = \"pfifo limit 20\"\n[[claim]]\nid = \"T1\"\nsetting = \"A\"\n\
@@ -90,8 +90,8 @@ fn a_study_and_a_scenario_keep_apart() {
 
 #[test]
 fn captures_are_of_the_results_beside_them() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     good("run small.toml --out out --pcap up", dir);
     let out = dir.join("out");
     let captures = ["run-1-up.pcapng", "run-2-up.pcapng"];
@@ -114,8 +114,8 @@ fn captures_are_of_the_results_beside_them() {
 
 #[test]
 fn standard_output_has_what_was_asked_for() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     let (table, _) = good("run small.toml --out out", dir);
     assert!(
         table.contains("pfifo limit 20") && table.ends_with("out/report.html\n"),
@@ -145,8 +145,8 @@ fn standard_output_has_what_was_asked_for() {
 
 #[test]
 fn seeds_that_change_nothing_are_said_and_not_counted() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     let (_, told) = good("run small.toml --seeds 3 --out out", dir);
     assert!(
         told.contains("Another seed changed nothing in 2 of 2 cells: 4 of 6 runs"),
@@ -170,8 +170,8 @@ fn seeds_that_change_nothing_are_said_and_not_counted() {
 
 #[test]
 fn a_check_can_be_read_by_a_program() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     let (json, _) = good("check small.toml --json", dir);
     let read: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(read["format"], "sojourn-check/1");
@@ -193,8 +193,8 @@ fn a_check_can_be_read_by_a_program() {
 
 #[test]
 fn completions_and_manual_pages_are_made() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (script, _) = good(&format!("completions {shell}"), dir);
         assert!(
@@ -219,8 +219,8 @@ fn worlds_stand_side_by_side_in_one_run() {
     if !available() {
         return;
     }
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     let (table, _) = good(
         "run small.toml --world both --set dumbbell.qdisc=pie --out out --pcap up",
         dir,

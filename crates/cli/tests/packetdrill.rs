@@ -20,8 +20,8 @@ fn run(words: &[&str], dir: &Path) -> (Output, String) {
 
 #[test]
 fn a_folder_of_scripts_has_a_table_of_verdicts() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     fs::create_dir(dir.join("more")).unwrap();
     for (name, text) in [
         ("a.pkt", PASSES),
@@ -70,8 +70,8 @@ all                 4
 
 #[test]
 fn what_is_no_script_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     fs::write(dir.join("bad.pkt"), "0 < X\n").unwrap();
     fs::write(dir.join("worse.pkt"), "\n\nnever\n").unwrap();
     fs::create_dir(dir.join("empty")).unwrap();

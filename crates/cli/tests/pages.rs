@@ -59,9 +59,11 @@ fn wrong(words: &[&str], known: &mut BTreeMap<String, Option<String>>) -> Option
             None => return Some(format!("there is no command `sojourn {name} {below}`")),
         }
     }
-    let options = words.iter().take_while(|word| **word != "--");
-    let options = options.filter_map(|word| word.strip_prefix("--"));
-    let options = options.filter_map(|word| word.split(['=', '`', '…', '.']).next());
+    let options = words
+        .iter()
+        .take_while(|word| **word != "--")
+        .filter_map(|word| word.strip_prefix("--"))
+        .filter_map(|word| word.split(['=', '`', '…', '.']).next());
     options
         .filter(|option| !text.contains(&format!("--{option}")))
         .map(|option| format!("`sojourn {name}` has no option --{option}"))

@@ -165,11 +165,10 @@ fn two_captures_give_the_round_trips_of_the_run() {
     for (flow, end) in [("small", 30_002), ("file", 30_003), ("probe", 30_004)] {
         let own = &summary["cells"][0]["flows"][flow]["spp_rtt_ms"];
         let end = format!("198.18.0.1:{end}");
-        let here = flows
+        let here = &flows
             .iter()
             .find(|f| f["a"] == end.as_str())
-            .expect("it is listed");
-        let here = &here["rtt_ms"];
+            .expect("it is listed")["rtt_ms"];
         for statistic in ["min", "p50", "p95", "mean"] {
             let [own, here] = [own, here].map(|d| d[statistic].as_f64().unwrap());
             // The run's quantiles are those of a histogram, and it ends at 5 s sharp.

@@ -37,8 +37,8 @@ fn told(words: &[&str], dir: &Path) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_plug_in_runs_wherever_a_queue_is_named() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     fs::write(dir.join("small.toml"), SMALL).expect("a scenario");
     let given = format!("dumbbell.qdisc=[codel, {} low=1ms]", slope());
     let words = ["run", "small.toml", "--sweep", &given, "--json", "--quiet"];
@@ -119,8 +119,8 @@ fn a_plug_in_runs_beside_the_queues_of_a_study() {
 
 #[test]
 fn what_a_plug_in_cannot_do_is_told() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     fs::write(dir.join("small.toml"), SMALL).expect("a scenario");
     let wrong = format!("dumbbell.qdisc={} low=60ms", slope());
     let given = format!("dumbbell.qdisc={}", slope());

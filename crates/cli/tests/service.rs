@@ -144,12 +144,12 @@ fn as_nobody(dir: &Path, link: &Link) -> Command {
     let ambient = unit
         .lines()
         .find_map(|line| line.strip_prefix("AmbientCapabilities="));
-    let caps: Vec<String> = ambient
+    let caps = ambient
         .expect("the unit names them")
         .split_whitespace()
         .map(|cap| format!("+{}", cap.trim_start_matches("CAP_").to_lowercase()))
-        .collect();
-    let caps = caps.join(",");
+        .collect::<Vec<_>>()
+        .join(",");
     chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
     // As RuntimeDirectory= makes it; here it is shared with root's bridges of other namespaces,
     // the last of which may remove the folder around it in between.

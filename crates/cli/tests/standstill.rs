@@ -119,8 +119,8 @@ fn a_flooded_bridge_that_stands_still_doubles_nothing() {
         let link = Link::new();
         let words = format!("bridge b1 a1 --require-fail-open --port {port}");
         let mut command = program(&words, Path::new("."));
-        let command = command.stdout(Stdio::piped());
-        let mut process = link.middle.run(|| Running::start(command));
+        command.stdout(Stdio::piped());
+        let mut process = link.middle.run(|| Running::start(&mut command));
         assert!(process.first_line().starts_with("ready: b1 <-> a1"));
         let done = AtomicBool::new(false);
         let (sent, received) = thread::scope(|scope| {

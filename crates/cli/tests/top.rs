@@ -183,8 +183,8 @@ fn judge(rows: &[Row]) {
 
 #[test]
 fn who_is_no_bridge_is_not_believed() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
     let top = |words: &str| said(&format!("top --socket socket {words}"), dir);
     let (code, error) = top("");
     assert_eq!(code, Some(2), "{error}");
@@ -241,7 +241,7 @@ fn on_a_terminal(dir: &Path, words: &str) -> (Child, BufReader<ChildStdout>) {
     let mut script = Command::new("script");
     script.args(["-q", "-e", "-c", &command, "/dev/null"]);
     script.current_dir(dir).env("TERM", "xterm");
-    let script = script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = script.spawn().expect("util-linux has it");
     let output = BufReader::new(child.stdout.take().expect("it is piped"));
     (child, output)

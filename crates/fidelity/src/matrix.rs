@@ -395,8 +395,8 @@ mod tests {
         let params = [
             ("dumbbell.rate", "10mbit"),
             ("dumbbell.qdisc", "red limit 9"),
-        ];
-        let params = params.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
         let mut figures = [None; FIGURES.len()];
         figures[0] = Some(Mean {
             mean: 9.25,
@@ -458,8 +458,8 @@ mod tests {
     #[test]
     fn cells_of_any_scenario_are_told_apart_by_what_differs() {
         let run = |world, queue: &str, seed: u64| {
-            let params = [("duration", "9s"), ("dumbbell.qdisc", queue)];
-            let params = params.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let params = [("duration", "9s"), ("dumbbell.qdisc", queue)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()));
             let network = Network::new(["one"]);
             let mut cell = Cell::new("home", network, Vec::new(), Span::from_secs(9));
             (cell.params, cell.seed) = (params.to_vec(), seed);
@@ -472,8 +472,9 @@ mod tests {
             run("sim", "pie", 2),
         ];
         let matrix = Matrix::of_scenario(&KNOWN, "home", &results);
-        let told = matrix.entries.iter();
-        let told: Vec<_> = told
+        let told: Vec<_> = matrix
+            .entries
+            .iter()
             .map(|entry| (entry.place.name(), entry.world.as_str(), entry.seeds))
             .collect();
         let name = |queue: &str| format!("home dumbbell.qdisc={queue}");
@@ -506,8 +507,8 @@ mod tests {
             let found = entry.figures[0].expect("both have it");
             assert_eq!((entry.seeds, matrix.entries.len()), (seeds, 1));
             assert!((found.mean - mean).abs() < 1e-9, "{found:?}");
-            let found = found.ci95.expect("there are several seeds");
-            assert!((found - ci95).abs() < 1e-3, "{found}");
+            let interval = found.ci95.expect("there are several seeds");
+            assert!((interval - ci95).abs() < 1e-3, "{interval}");
         };
         check(&all, 5, 3.4, 2.7764 * 1.06_f64.sqrt());
         // One seed has no interval of its own: 1, 2, 4, 7 have 3.5 and √7.

@@ -58,8 +58,8 @@ impl Fit {
 
 /// The largest difference of the figures that are fitted, as a share.
 pub(crate) fn fitted(measured: &Figures, simulated: &Figures) -> f64 {
-    let rates = [UP, DOWN].map(|way| measured.telling(way).zip(simulated.telling(way)));
-    let rates = rates
+    let rates = [UP, DOWN]
+        .map(|way| measured.telling(way).zip(simulated.telling(way)))
         .into_iter()
         .flatten()
         .map(|(a, b)| apart(a.max(1.0), b.max(1.0)));

@@ -93,9 +93,10 @@ mod tests {
         let mut values = vec![None; 10];
         (values[3], values[5], values[7]) = (Some(1.0), Some(3.0), Some(3.0));
         let of = |within| {
-            let filled = filled(&times, &values, &within);
-            let filled = filled.iter().map(|value| value.unwrap_or(0.0));
-            filled.collect::<Vec<f64>>()
+            filled(&times, &values, &within)
+                .iter()
+                .map(|value| value.unwrap_or(0.0))
+                .collect::<Vec<f64>>()
         };
         let expected = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 0.0];
         assert_eq!(of(0.0..=9.0), expected);

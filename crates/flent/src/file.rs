@@ -71,11 +71,11 @@ pub fn data_file(run: &RunResult, cell: &Cell) -> Result<(String, Vec<u8>), Unfi
     let all = up.into_iter().chain(down).chain(pings).chain(series);
     let document = document(test, cell, &title, &times, all.collect(), ups, downs);
     let stem = format!("{}-2000-01-01T000000.000000", test.name());
-    let title: String = title
+    let plain: String = title
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
-    let name = format!("{stem}.{}.flent.gz", title.get(..150).unwrap_or(&title));
+    let name = format!("{stem}.{}.flent.gz", plain.get(..150).unwrap_or(&plain));
     Ok((name, zipped(&document)))
 }
 

@@ -109,8 +109,7 @@ impl Data {
         let metadata = document.metadata.unwrap_or_default();
         let about = metadata.series_meta.unwrap_or_default();
         let series = |name: &str| -> Result<Vec<Option<f64>>, Unreadable> {
-            let values = values::<Option<f64>>(results[name]);
-            let values = values.filter(|values| {
+            let values = values::<Option<f64>>(results[name]).filter(|values| {
                 let is_sane = |value: &f64| (0.0..=MOST_VALUE).contains(value);
                 values.len() == times.len() && values.iter().flatten().all(is_sane)
             });
@@ -283,8 +282,7 @@ mod tests {
         assert_eq!(pings, ["ICMP", "UDP EF"]);
         assert_eq!(data.pings[0].values, [Some(20.5), None]);
         assert_eq!(data.congestion_control.as_deref(), Some("bbr"));
-        let streams = data.streams.iter();
-        let mut streams: Vec<_> = streams.map(|s| (s.is_upload, s.dscp)).collect();
+        let mut streams: Vec<_> = data.streams.iter().map(|s| (s.is_upload, s.dscp)).collect();
         streams.sort_unstable();
         assert_eq!(streams, [(false, 0), (false, 0), (false, 46), (true, 0)]);
     }

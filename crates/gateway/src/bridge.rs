@@ -129,8 +129,7 @@ fn aside(name: &str, work: impl FnOnce() + Send + 'static) {
 fn reloads(fleet: &Arc<Fleet>) -> Option<SyncSender<()>> {
     let (sender, asked) = sync_channel(1);
     let fleet = Arc::clone(fleet);
-    let thread = thread::Builder::new().name("reload".into());
-    let thread = thread.spawn(move || {
+    let thread = thread::Builder::new().name("reload".into()).spawn(move || {
         while asked.recv().is_ok() {
             // It logs what comes of it.
             drop(fleet.reload("SIGHUP", false));
@@ -259,11 +258,11 @@ pub fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         .reassure()
         .context("start the thread that tells the service manager")?;
     fleet.ready();
-    let ready = fleet
+    let ready: String = fleet
         .pairs()
         .into_iter()
-        .map(|(_, config, state)| format!("ready: {}; {state}\n", describe(&config)));
-    let ready: String = ready.collect();
+        .map(|(_, config, state)| format!("ready: {}; {state}\n", describe(&config)))
+        .collect();
     if args.json {
         outside.errors.writer()(ready);
     } else {

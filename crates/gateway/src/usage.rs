@@ -67,8 +67,8 @@ pub fn wrong(command: &Command, given: &[OsString], error: &Error) -> Option<Str
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = strings(error.get(ContextKind::InvalidArg)?).join(", ");
-            let usage = context(ContextKind::Usage);
-            let usage = usage.trim_start_matches("Usage: ");
+            let shown = context(ContextKind::Usage);
+            let usage = shown.trim_start_matches("Usage: ");
             format!("{missing} is missing; usage: {usage}")
         }
         ErrorKind::ArgumentConflict => {

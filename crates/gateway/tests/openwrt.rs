@@ -68,15 +68,17 @@ fn said(output: &Output) -> String {
 /// Runs commands after the script, in the shells that are here: OpenWrt's is busybox.
 fn run(settings: &str, commands: &str) -> Vec<Output> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let script = root.join("contrib/openwrt/files/sojourn.init");
-    let script = script.display();
+    let file = root.join("contrib/openwrt/files/sojourn.init");
+    let script = file.display();
     let lines = format!("{STUBS}{settings}\n. {script}\n{commands}");
     let shells: [&[&str]; 2] = [&["sh"], &["busybox", "ash"]];
-    let outputs = shells.iter().filter_map(|shell| {
-        let words = [&shell[1..], &["-c", &lines]].concat();
-        Command::new(shell[0]).args(words).output().ok()
-    });
-    let outputs: Vec<_> = outputs.collect();
+    let outputs: Vec<_> = shells
+        .iter()
+        .filter_map(|shell| {
+            let words = [&shell[1..], &["-c", &lines]].concat();
+            Command::new(shell[0]).args(words).output().ok()
+        })
+        .collect();
     assert!(!outputs.is_empty(), "there is a shell");
     outputs
 }
@@ -99,11 +101,12 @@ fn a_configuration_of_uci_becomes_the_bridges_file() {
         assert_eq!(made.matches("keep_bridge = true").count(), 1, "{made}");
         let dir = tempfile::tempdir().expect("a folder");
         fs::write(dir.path().join("made.toml"), made).expect("it is written");
-        let mut check = Command::new(env!("CARGO_BIN_EXE_sojourn-bridge"));
-        let check = check.args(["check", "--json", "made.toml"]);
-        let checked = check.current_dir(dir.path()).output();
-        let checked = said(&checked.expect("it starts"));
-        let checked: serde_json::Value = serde_json::from_str(&checked).expect("it is JSON");
+        let output = Command::new(env!("CARGO_BIN_EXE_sojourn-bridge"))
+            .args(["check", "--json", "made.toml"])
+            .current_dir(dir.path())
+            .output()
+            .expect("it starts");
+        let checked: serde_json::Value = serde_json::from_str(&said(&output)).expect("it is JSON");
         let pairs = checked["pairs"].as_array().expect("a list");
         assert_eq!(pairs.len(), 2, "{checked}");
         let queue = |pair: usize, way: &str| pairs[pair][way]["qdisc"].as_str().unwrap_or_default();

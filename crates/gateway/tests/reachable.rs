@@ -38,7 +38,7 @@ impl Running {
                       exec \"$0\" bridge --config bridge.toml";
         let mut command = Command::new("unshare");
         command.args(["-n", "sh", "-c", script, PROGRAM]);
-        let command = command.current_dir(dir).stdout(Stdio::piped());
+        command.current_dir(dir).stdout(Stdio::piped());
         let mut child = command.spawn().expect("util-linux is there");
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut line = String::new();
@@ -89,8 +89,8 @@ fn pipe(dir: &Path) {
 
 #[test]
 fn captures_go_to_regular_files_alone() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     let Some(mut running) = Running::start(dir) else {
         return;
     };
@@ -115,8 +115,8 @@ fn captures_go_to_regular_files_alone() {
 #[test]
 fn a_reload_that_hangs_keeps_nobody() {
     for stops in ["TERM", "INT"] {
-        let dir = tempfile::tempdir().expect("a folder");
-        let dir = dir.path();
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path();
         let Some(mut running) = Running::start(dir) else {
             return;
         };

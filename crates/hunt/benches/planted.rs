@@ -95,8 +95,10 @@ fn main() {
     let (mut all, mut caught, mut wrong) = (0, 0, 0);
     for family in FAMILIES {
         let today = (family.name, "today's code", Planted::Today, true);
-        let faults = family.faults.iter();
-        let faults = faults.map(|it| (it.name, it.history, it.planted, it.is_sound));
+        let faults = family
+            .faults
+            .iter()
+            .map(|it| (it.name, it.history, it.planted, it.is_sound));
         let mut rows: Vec<_> = faults.chain([today]).collect();
         rows.retain(|&(name, ..)| wanted.has(name));
         rows.sort_by_key(|&(.., is_sound)| is_sound);

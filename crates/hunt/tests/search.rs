@@ -69,8 +69,8 @@ fn search(
     jobs: usize,
     most: usize,
 ) -> (Result<Option<Found>, Unsearched>, Progress) {
-    let space = Space::parse("a.toml", FILE, Path::new(""), &Options::default(), &[]);
-    let space = space.expect("a space");
+    let space =
+        Space::parse("a.toml", FILE, Path::new(""), &Options::default(), &[]).expect("a space");
     let full = fullest(&space).expect("a scenario");
     let property = Property::read(&[check.into()], &full, [None, None]).expect("a property");
     let mut last = Progress::default();
@@ -100,8 +100,9 @@ fn rtt(cell: &Cell) -> f64 {
 
 /// Fair but where many flows are long on a long path: one point in a few hundred.
 fn narrow(cell: &Cell) -> f64 {
-    let over = (bulk(cell) - 30.0).min(0.0) / 40.0 + (rtt(cell) - 200.0).min(0.0) / 300.0;
-    let over = over + (cell.duration.as_secs_f64() - 50.0).min(0.0) / 60.0;
+    let over = (bulk(cell) - 30.0).min(0.0) / 40.0
+        + (rtt(cell) - 200.0).min(0.0) / 300.0
+        + (cell.duration.as_secs_f64() - 50.0).min(0.0) / 60.0;
     0.5 - over
 }
 

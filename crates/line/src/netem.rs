@@ -93,9 +93,9 @@ impl GilbertElliott {
         let share = self.share_of_bad();
         let kept_after_bad = self.r * (1.0 - self.good) + (1.0 - self.r) * (1.0 - self.bad);
         let kept_after_good = self.p * (1.0 - self.bad) + (1.0 - self.p) * (1.0 - self.good);
-        let ends = share * self.bad * kept_after_bad;
-        let ends = ends + (1.0 - share) * self.good * kept_after_good;
-        self.loss_rate() / ends
+        let ends_in_bad = share * self.bad * kept_after_bad;
+        let ends_in_good = (1.0 - share) * self.good * kept_after_good;
+        self.loss_rate() / (ends_in_bad + ends_in_good)
     }
 }
 
@@ -324,9 +324,11 @@ impl<'a> Words<'a> {
             .left
             .next()
             .ok_or_else(|| NotNetem::Missing { after: after() })?;
-        let number = word.strip_suffix('%').and_then(|n| n.parse::<f64>().ok());
         let ends = f64::from(*within.start())..=f64::from(*within.end());
-        let number = number.filter(|number| ends.contains(number));
+        let number = word
+            .strip_suffix('%')
+            .and_then(|number| number.parse::<f64>().ok())
+            .filter(|number| ends.contains(number));
         self.last = format!("after `{word}`");
         let wrong = || NotNetem::Share {
             word: word.into(),

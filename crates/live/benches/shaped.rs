@@ -93,10 +93,9 @@ fn spent(thread: Option<i32>) -> (f64, f64) {
         .next()
         .and_then(|word| word.parse().ok())
         .expect("it begins with the run time");
-    let switches = status
+    let switches: f64 = status
         .lines()
-        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    let switches: f64 = switches
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))
         .and_then(|count| count.trim().parse().ok())
         .expect("Linux counts them");
     (nanos / 1e9, switches)
@@ -147,15 +146,19 @@ fn echoes(link: &Link, ends: &AtomicBool) -> Vec<f64> {
 
 /// Fills the way up; what went through, and what the thread took meanwhile.
 fn load(link: &Link, thread: Option<i32>) -> Figures {
-    let listener = link.server.run(|| TcpListener::bind("10.9.0.2:5000"));
-    let listener = listener.expect("a socket");
+    let listener = link
+        .server
+        .run(|| TcpListener::bind("10.9.0.2:5000"))
+        .expect("a socket");
     let ends = AtomicBool::new(false);
     let bytes = AtomicU64::new(0);
     thread::scope(|scope| {
         let _ends = StopOnDrop(&ends);
         for _ in 0..CONNECTIONS {
-            let sender = link.client.run(|| TcpStream::connect("10.9.0.2:5000"));
-            let mut sender = sender.expect("the way is open");
+            let mut sender = link
+                .client
+                .run(|| TcpStream::connect("10.9.0.2:5000"))
+                .expect("the way is open");
             let (mut receiver, _) = listener.accept().expect("a connection");
             let (ends, bytes) = (&ends, &bytes);
             scope.spawn(move || {
@@ -213,8 +216,10 @@ fn both(link: &Link, thread: Option<i32>) -> Figures {
 
 fn tc(net: &Net, words: &str) {
     net.run(|| {
-        let done = Command::new("tc").args(words.split_whitespace()).output();
-        let done = done.expect("this bench needs iproute2");
+        let done = Command::new("tc")
+            .args(words.split_whitespace())
+            .output()
+            .expect("this bench needs iproute2");
         let error = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "tc {words}: {error}");
     });

@@ -46,8 +46,7 @@ impl Learnt {
     fn from(&mut self, facts: &AckFacts) {
         let base = self.base;
         self.ack = self.ack.max(facts.ack.wrapping_sub(base));
-        let blocks = &facts.sack[..usize::from(facts.sacks)];
-        let blocks: Vec<_> = blocks
+        let blocks: Vec<_> = (&facts.sack[..usize::from(facts.sacks)])
             .iter()
             .map(|(from, to)| (from.wrapping_sub(base), to.wrapping_sub(base)))
             .collect();

@@ -175,8 +175,9 @@ fn connection_tracking_tells_hosts_behind_a_translation_apart() {
         // Also when an assertion fails.
         let _stop = StopOnDrop(&stop);
         is_ready.recv().unwrap();
-        let server = (lab.server).run(|| UdpSocket::bind((Host::Server.address(0), 7)));
-        let server = server.unwrap();
+        let server = (lab.server)
+            .run(|| UdpSocket::bind((Host::Server.address(0), 7)))
+            .unwrap();
         server.set_read_timeout(Some(PATIENCE)).unwrap();
         let clients = [0, 1].map(|number| {
             let bound = (lab.client).run(|| UdpSocket::bind((Host::Client.address(number), 0)));

@@ -123,11 +123,14 @@ fn whoever_asks_gets_one_answer_of_all() {
             flood(&link, 16, RATE, Duration::from_millis(1200));
             let [up, _] = remote.flows(empty()).expect("it answers");
             let up = up.expect("it has counted");
-            let seen = up.flows().map(|(key, _)| key.src_port);
-            let seen = seen.filter(|port| (FIRST..FIRST + 16).contains(port));
-            let seen = seen.count();
-            let shown = std::iter::from_fn(|| view.next(Duration::from_millis(1)));
-            let shown: Vec<_> = shown.map(|shown| shown.at).collect();
+            let seen = up
+                .flows()
+                .map(|(key, _)| key.src_port)
+                .filter(|port| (FIRST..FIRST + 16).contains(port))
+                .count();
+            let shown: Vec<_> = std::iter::from_fn(|| view.next(Duration::from_millis(1)))
+                .map(|shown| shown.at)
+                .collect();
             assert!(shown.is_sorted(), "by when they passed");
             let slower = "cake bandwidth 10mbit besteffort".parse().expect("valid");
             remote.change(Side::Up, slower).expect("it can");

@@ -58,7 +58,9 @@ impl<const ALL: bool> Loaded<ALL> {
     fn ask(
         &mut self,
         ask: Ask,
-        (view, packet, sojourn): (QueueView, Facts<'_>, Span),
+        view: QueueView,
+        packet: Facts<'_>,
+        sojourn: Span,
         now: Time,
     ) -> Verdict {
         if self.is_broken {
@@ -129,7 +131,7 @@ impl<const ALL: bool> Aqm for Loaded<ALL> {
     const JUDGES_DEPARTURES: bool = true;
 
     fn arrive(&mut self, (): &mut (), queue: QueueView, packet: Facts<'_>, now: Time) -> Verdict {
-        self.ask(self.table.arrive, (queue, packet, Span::ZERO), now)
+        self.ask(self.table.arrive, queue, packet, Span::ZERO, now)
     }
 
     fn leave(
@@ -140,7 +142,7 @@ impl<const ALL: bool> Aqm for Loaded<ALL> {
         sojourn: Span,
         now: Time,
     ) -> Verdict {
-        self.ask(self.table.leave, (queue, packet, sojourn), now)
+        self.ask(self.table.leave, queue, packet, sojourn, now)
     }
 
     fn found_empty(&mut self, (): &mut (), now: Time) {

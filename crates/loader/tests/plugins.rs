@@ -48,8 +48,8 @@ tcp.ecn = true
 }
 
 fn read(text: &str) -> (Scenario, Plugins) {
-    let read = Plugins::scenario("own.toml", text, Path::new(""), &Options::default());
-    let read = read.unwrap_or_else(|problems| panic!("{problems}"));
+    let read = Plugins::scenario("own.toml", text, Path::new(""), &Options::default())
+        .unwrap_or_else(|problems| panic!("{problems}"));
     read.expect("it names a plug-in")
 }
 

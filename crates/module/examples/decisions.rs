@@ -5,8 +5,10 @@ use sojourn_module::check::{Digest, Nowhere, digest};
 
 fn main() {
     let asked = std::env::args().nth(1);
-    let packets = asked.as_deref().map_or(Ok(1000), str::parse);
-    let packets: u64 = packets.expect("the argument is a number of packets");
+    let packets: u64 = asked
+        .as_deref()
+        .map_or(Ok(1000), str::parse)
+        .expect("the argument is a number of packets");
     let lines = include_str!("../tests/decisions.txt").lines();
     for line in lines.filter(|line| !line.starts_with('#')) {
         let text = line.split(" | ").next().unwrap_or(line);

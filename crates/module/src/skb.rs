@@ -119,17 +119,18 @@ impl<K: Kernel> Skb<K> {
     /// A packet whose headers nobody has read.
     #[inline]
     pub const fn unread(offer: &Offer<'_>) -> Self {
-        Self::of(offer, (UNREAD, 0))
+        Self::of(offer, UNREAD, 0)
     }
 
     /// A packet whose TOS byte is known: AQMs ask often for the ECN field.
     #[inline]
     pub fn read(offer: &Offer<'_>) -> Self {
-        Self::of(offer, facts(offer.front))
+        let (network_offset, tos) = facts(offer.front);
+        Self::of(offer, network_offset, tos)
     }
 
     #[inline]
-    const fn of(offer: &Offer<'_>, (network_offset, tos): (u8, u8)) -> Self {
+    const fn of(offer: &Offer<'_>, network_offset: u8, tos: u8) -> Self {
         Self {
             handle: offer.handle,
             len: offer.len,

@@ -85,8 +85,11 @@ impl<S: Stack> Net<S> {
         };
         let read = Scenario::parse("scenario", scenario, Path::new("."), &options)
             .map_err(|problems| NetError::Scenario(problems.to_string()))?;
-        let cell = read.cells.into_iter().next();
-        let cell = cell.ok_or_else(|| NetError::Scenario("the scenario has no cell".into()))?;
+        let cell = read
+            .cells
+            .into_iter()
+            .next()
+            .ok_or_else(|| NetError::Scenario("the scenario has no cell".into()))?;
         Self::of_cell(cell)
     }
 

@@ -201,9 +201,8 @@ impl Host {
 
     /// A program connects. Returns the connection.
     pub(crate) fn open(&mut self, options: &SocketOptions) -> usize {
-        let answer = self.answers.pop_front();
-        // Without an answer what we offer is what counts.
-        let answer = answer.map_or(
+        let answer = self.answers.pop_front().map_or(
+            // Without an answer what we offer is what counts.
             Agreed {
                 mss: Some(MSS),
                 sack: true,

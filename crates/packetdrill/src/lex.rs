@@ -134,12 +134,13 @@ impl<'a> Cursor<'a> {
         let problem = self.problem(format!("{} where {what} belongs", self.here()));
         let minus = self.take("-");
         let digits = self.take_while(|char| char.is_ascii_alphanumeric());
-        let value = match digits.strip_prefix("0x") {
+        let parsed = match digits.strip_prefix("0x") {
             Some(hexadecimal) => i128::from_str_radix(hexadecimal, 16),
             None => digits.parse(),
         };
-        let value = value.ok().map(|value| if minus { -value } else { value });
-        value
+        parsed
+            .ok()
+            .map(|value| if minus { -value } else { value })
             .and_then(|value| T::try_from(value).ok())
             .ok_or(problem)
     }

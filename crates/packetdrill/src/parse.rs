@@ -39,8 +39,8 @@ impl Script {
 fn option(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<(), Problem> {
     let place = cursor.problem("");
     let line = cursor.rest_of_line();
-    let line = line.split("//").next().unwrap_or(line).trim();
-    let (name, value) = line.split_once('=').unwrap_or((line, ""));
+    let stated = line.split("//").next().unwrap_or(line).trim();
+    let (name, value) = stated.split_once('=').unwrap_or((stated, ""));
     let micros = || {
         value.parse().map(Span::from_micros).map_err(|_| Problem {
             what: format!("`{value}` where {name} has a number of microseconds"),
@@ -50,11 +50,14 @@ fn option(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<(), Problem>
     match name {
         "--tolerance_usecs" => options.tolerance = micros()?,
         "--tolerance_percent" => {
-            let percent = value.parse().ok().filter(|it| (0.0..=100.0).contains(it));
-            let percent: f64 = percent.ok_or_else(|| Problem {
-                what: format!("`{value}` where {name} has a number from 0 to 100"),
-                ..place
-            })?;
+            let percent: f64 = value
+                .parse()
+                .ok()
+                .filter(|it| (0.0..=100.0).contains(it))
+                .ok_or_else(|| Problem {
+                    what: format!("`{value}` where {name} has a number from 0 to 100"),
+                    ..place
+                })?;
             options.permille = (percent * 10.0).round() as u32;
         }
         "--tcp_ts_tick_usecs" => options.tick = Some(micros()?).filter(|tick| !tick.is_zero()),

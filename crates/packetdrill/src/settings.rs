@@ -144,8 +144,8 @@ impl Settings {
     fn sysctl(&mut self, setting: &str) -> Result<(), Stop> {
         let refused = || Stop::NotModelled(format!("sysctl {setting}"));
         let (name, value) = setting.split_once('=').ok_or_else(refused)?;
-        let name = name.replace('/', ".");
-        let name = name.strip_prefix("net.ipv4.").ok_or_else(refused)?;
+        let dotted = name.replace('/', ".");
+        let name = dotted.strip_prefix("net.ipv4.").ok_or_else(refused)?;
         let number = || numbers(value).and_then(|all| (all.len() == 1).then(|| all[0]));
         let switch = || number().filter(|&value| value < 2).map(|value| value == 1);
         let memory = || match numbers(value).as_deref() {

@@ -99,13 +99,14 @@ fn the_points_are_those_of_the_result_as_far_as_it_has_gone() {
         ("flows", 0, "cwnd", &result.flows[0].1.series),
         ("flows", 1, "rtt", &result.flows[1].1.series),
     ] {
-        let own = series
+        let own: Vec<_> = series
             .iter()
             .find(|series| series.metric == metric)
             .expect("it has the series")
             .points
-            .iter();
-        let own: Vec<_> = own.map(|point| json!(point.value)).collect();
+            .iter()
+            .map(|point| json!(point.value))
+            .collect();
         for answer in &answers {
             let told = &answer["points"][part][index]["series"][metric];
             let now = answer["now"].as_f64().expect("it says how far it is");
@@ -199,8 +200,7 @@ fn the_catalogue_has_what_starts_as_it_stands() {
         assert!(answer["cells"].is_array(), "{control}: {answer}");
     }
     let apps = catalogue["apps"].as_array().expect("there are some");
-    let named = apps.iter().filter_map(|app| app["name"].as_str());
-    let named: Vec<_> = named.collect();
+    let named: Vec<_> = apps.iter().filter_map(|app| app["name"].as_str()).collect();
     for app in ["bulk", "web", "dash", "video", "voip", "game"] {
         assert!(named.contains(&app), "{app} is not among {named:?}");
     }

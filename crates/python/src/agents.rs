@@ -85,11 +85,14 @@ fn take(turns: Vec<Turn<'_>>, jobs: usize) -> Result<(), WorldError> {
             others.push(scope.spawn(move || part.into_iter().try_for_each(Turn::take)));
         }
         let own = turns.try_for_each(Turn::take);
-        let others = others.into_iter().map(|thread| {
-            let joined = thread.join();
-            joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        others.fold(own, Result::and)
+        others
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .fold(own, Result::and)
     })
 }
 
@@ -115,15 +118,16 @@ impl Agents {
             ..Options::default()
         };
         let (name, words, base) = &text;
-        let read = py.detach(|| Read::parse(name, words, base, &options));
-        let read = read.map_err(|problems| error::scenario(py, &problems))?;
+        let read = py
+            .detach(|| Read::parse(name, words, base, &options))
+            .map_err(|problems| error::scenario(py, &problems))?;
         let warnings = read.warnings.to_string();
         let Read { cells, info, .. } = read;
         let (word, place, limit) = role;
-        let every = parse_span(every);
-        let every = every.map_err(|why| PyValueError::new_err(format!("every: {why}")))?;
-        let task = Task::new(self::role(&word, place, limit)?, every);
-        let task = task.map_err(|why| error::run(py, &why.to_string()))?;
+        let every =
+            parse_span(every).map_err(|why| PyValueError::new_err(format!("every: {why}")))?;
+        let task = Task::new(self::role(&word, place, limit)?, every)
+            .map_err(|why| error::run(py, &why.to_string()))?;
         for cell in &cells {
             let fits = task.check(cell);
             fits.map_err(|why| error::run(py, &why.to_string()))?;
@@ -229,14 +233,15 @@ impl Agents {
             let mut episodes = self.lock();
             let rows = decisions.chunks(width).zip(seen.chunks_mut(height));
             let ends = earned.iter_mut().zip(&mut ended);
-            let turns = episodes.iter_mut().zip(rows).zip(ends);
-            let turns = turns.map(|((episode, (action, observation)), (reward, over))| Turn {
-                episode: episode.as_mut(),
-                action,
-                observation,
-                reward,
-                over,
-            });
+            let turns = episodes.iter_mut().zip(rows).zip(ends).map(
+                |((episode, (action, observation)), (reward, over))| Turn {
+                    episode: episode.as_mut(),
+                    action,
+                    observation,
+                    reward,
+                    over,
+                },
+            );
             take(turns.collect(), self.jobs)
         });
         taken.map_err(|why| failed(py, &why))?;
@@ -279,11 +284,12 @@ impl Agents {
     /// The result of a run, as if nothing more happened; none before it has begun.
     fn result(&self, py: Python<'_>, index: usize) -> PyResult<Option<Results>> {
         self.check(index)?;
-        let result = py.detach(|| {
-            let episodes = self.lock();
-            episodes[index].as_ref().map(Episode::result).transpose()
-        });
-        let result = result.map_err(|why| failed(py, &why))?;
+        let result = py
+            .detach(|| {
+                let episodes = self.lock();
+                episodes[index].as_ref().map(Episode::result).transpose()
+            })
+            .map_err(|why| failed(py, &why))?;
         Ok(result.map(|mut result| {
             result.program = Some(sojourn_version::VERSION.to_owned());
             Results::new(self.info.clone(), vec![result], Vec::new())

@@ -36,13 +36,14 @@ pub(crate) fn evaluate(
         .into_iter()
         .find(|kind| kind.option() == option)
         .ok_or_else(|| PyValueError::new_err(format!("`{option}` is neither qdisc nor cc")))?;
-    let evaluation = Evaluation::new(kind, &own, &cases, seeds);
-    let mut evaluation = evaluation.map_err(|unfit| match unfit {
-        Unfit::Scenario(problems) => error::scenario(py, &problems),
-        Unfit::Case { .. } => PyValueError::new_err(format!("case: {unfit}")),
-        Unfit::Subject(message) => PyValueError::new_err(format!("{option}: {message}")),
-    })?;
-    let world = Prototypes::of_values(py, values)?;
+    let mut evaluation =
+        Evaluation::new(kind, &own, &cases, seeds).map_err(|unfit| match unfit {
+            Unfit::Scenario(problems) => error::scenario(py, &problems),
+            Unfit::Case { .. } => PyValueError::new_err(format!("case: {unfit}")),
+            Unfit::Subject(message) => PyValueError::new_err(format!("{option}: {message}")),
+        })?;
+    let (queues, controls) = values;
+    let world = Prototypes::of_values(py, queues, controls)?;
     for Scenario { info, cells, .. } in evaluation.scenarios() {
         world.name(info, cells);
     }

@@ -83,11 +83,12 @@ impl Prototypes {
     /// is replaced are one.
     pub(crate) fn new(
         py: Python<'_>,
-        (queues, controls, values, control_values): Written,
+        written: Written,
         info: &mut ScenarioInfo,
         cells: &mut Vec<Cell>,
     ) -> PyResult<Self> {
-        let values = Self::of_values(py, (values, control_values))?;
+        let (queues, controls, values, control_values) = written;
+        let values = Self::of_values(py, values, control_values)?;
         values.name(info, cells);
         settle(cells, "qdisc", &queues, |cell| cell.network.link_names());
         settle(cells, "cc", &controls, |cell| {
@@ -116,7 +117,11 @@ impl Prototypes {
     }
 
     /// With those that are values of fields.
-    pub(crate) fn of_values(py: Python<'_>, (queues, control_values): Values) -> PyResult<Self> {
+    pub(crate) fn of_values(
+        py: Python<'_>,
+        queues: Vec<StandIn>,
+        control_values: Vec<StandIn>,
+    ) -> PyResult<Self> {
         let (mut names, mut values) = (StandIns::default(), Vec::new());
         for (stand_in, name, maker) in queues {
             let spec = stand_in

@@ -34,7 +34,8 @@ impl Reproduced {
     fn open(py: Python<'_>, dir: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| Ok((Pages::read(&dir)?, Folder::hold(&dir)?)));
         let (pages, Folder { info, runs }) = read.map_err(|error| error::report(py, &error))?;
-        let results = Results::kept(info, Rest::of(runs), Vec::new(), None);
+        let (list, rest) = Rest::of(runs);
+        let results = Results::kept(info, list, rest, Vec::new(), None);
         Ok(Self {
             pages,
             results: Py::new(py, results)?,
@@ -129,7 +130,7 @@ pub(crate) fn reproduce(
     if let Some((name, own, values)) = queue {
         study = beside(py, study, &own, &name)?;
         if !values.is_empty() {
-            prototypes = Some(Prototypes::of_values(py, (values, Vec::new()))?);
+            prototypes = Some(Prototypes::of_values(py, values, Vec::new())?);
         }
     }
     let choice = study
@@ -145,14 +146,14 @@ pub(crate) fn reproduce(
         Some(prototypes) => prototypes,
         None => &Sim,
     };
-    let found = run(
-        py,
-        (&study, &choice),
-        world,
-        &place,
+    let asked = Asked {
+        study: &study,
+        choice: &choice,
         resume,
-        (jobs, progress),
-    );
+        jobs,
+        progress,
+    };
+    let found = run(py, &asked, world, &place);
     prototypes.as_ref().map_or(Ok(()), Prototypes::raised)?;
     let found = found?;
     let pages = found.pages().map_err(|error| error::report(py, &error))?;
@@ -165,7 +166,7 @@ pub(crate) fn reproduce(
     } = found;
     let dir = match place {
         RunFolder::Passing(dir) => {
-            let results = Results::kept(info, (results, rest), failures, Some(dir));
+            let results = Results::kept(info, results, rest, failures, Some(dir));
             let results = Py::new(py, results)?;
             return Ok(Reproduced { pages, results });
         }
@@ -180,7 +181,8 @@ pub(crate) fn reproduce(
     });
     let held = written.map_err(|error| error::report(py, &error))?;
     clear(&dir, &owner).map_err(|error| error::batch(py, &error))?;
-    let results = Results::kept(held.info, Rest::of(held.runs), failures, None);
+    let (list, rest) = Rest::of(held.runs);
+    let results = Results::kept(held.info, list, rest, failures, None);
     Ok(Reproduced {
         pages,
         results: Py::new(py, results)?,
@@ -198,28 +200,37 @@ fn beside(py: Python<'_>, study: Study, own: &str, name: &str) -> PyResult<Study
     })
 }
 
+/// What is run of a study, and how.
+struct Asked<'a> {
+    study: &'a Study,
+    choice: &'a Choice,
+    /// Whether what the folder has already is kept.
+    resume: bool,
+    jobs: Option<NonZeroUsize>,
+    progress: Option<Py<PyAny>>,
+}
+
 /// Runs what is left of a choice, and holds the claims against all.
 #[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
 fn run<'a>(
     py: Python<'_>,
-    (study, choice): (&'a Study, &Choice),
+    asked: &Asked<'a>,
     world: &(dyn World + Sync),
     place: &RunFolder,
-    resume: bool,
-    (given, progress): (Option<NonZeroUsize>, Option<Py<PyAny>>),
 ) -> PyResult<Found<'a>> {
+    let Asked { study, choice, .. } = *asked;
     let dir = place.path();
     let runs = py
-        .detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, resume, &names()))
+        .detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, asked.resume, &names()))
         .map_err(|error| error::batch(py, &error))?;
-    if !resume {
+    if !asked.resume {
         forget(dir).map_err(|error| error::report(py, &error))?;
     }
     let (stop, far) = (AtomicBool::new(false), Far::of(&runs.left()));
     let (mut cost, mut outcomes) = (Cost::default(), None);
     let begin = Instant::now();
-    let work = || outcomes = Some(runs.run(world, jobs(given), &stop, &far, &mut cost));
-    aside(py, work, &stop, &far.teller(progress.as_ref()))?;
+    let work = || outcomes = Some(runs.run(world, jobs(asked.jobs), &stop, &far, &mut cost));
+    aside(py, work, &stop, &far.teller(asked.progress.as_ref()))?;
     cost.wall_s = begin.elapsed().as_secs_f64();
     let outcomes = outcomes
         .expect("work that was not stopped has ended")

@@ -36,13 +36,15 @@ impl Results {
     /// Runs that are whole in memory.
     pub(crate) fn new(info: ScenarioInfo, list: Vec<RunResult>, notes: Vec<String>) -> Self {
         let runs = list.into_iter().map(Finished::from);
-        Self::kept(info, Rest::of(runs), notes, None)
+        let (list, rest) = Rest::of(runs);
+        Self::kept(info, list, rest, notes, None)
     }
 
     /// Runs of which all but figures may be on disk, perhaps in a folder that goes with them.
     pub(crate) fn kept(
         info: ScenarioInfo,
-        (list, rest): (Vec<RunResult>, Rest),
+        list: Vec<RunResult>,
+        rest: Rest,
         notes: Vec<String>,
         passing: Option<TempDir>,
     ) -> Self {
@@ -253,5 +255,6 @@ pub(crate) fn into(
 pub(crate) fn load(py: Python<'_>, dirs: Vec<PathBuf>) -> PyResult<Results> {
     let merged = py.detach(|| merge(&dirs));
     let Merged { info, runs, notes } = merged.map_err(|error| error::report(py, &error))?;
-    Ok(Results::kept(info, Rest::of(runs), notes, None))
+    let (list, rest) = Rest::of(runs);
+    Ok(Results::kept(info, list, rest, notes, None))
 }

@@ -11,19 +11,6 @@ pub(crate) struct Scenario {
     pub(crate) read: Read,
 }
 
-fn options(
-    sets: Vec<String>,
-    sweeps: Vec<String>,
-    (seed, seeds): (Option<u64>, Option<u64>),
-) -> Options {
-    Options {
-        sets,
-        sweeps,
-        seed,
-        seeds,
-    }
-}
-
 #[pymethods]
 impl Scenario {
     /// Reads a text; `name` is shown in messages, paths in it are seen from `base`. `seeds` are the
@@ -39,7 +26,13 @@ impl Scenario {
         part: Option<(usize, usize)>,
     ) -> PyResult<Self> {
         let (name, text, base) = text;
-        let options = options(sets, sweeps, seeds);
+        let (seed, seeds) = seeds;
+        let options = Options {
+            sets,
+            sweeps,
+            seed,
+            seeds,
+        };
         let read = py
             .detach(|| match part {
                 None => Read::parse(&name, &text, &base, &options),
@@ -60,7 +53,13 @@ impl Scenario {
         seeds: (Option<u64>, Option<u64>),
     ) -> PyResult<(usize, usize)> {
         let (name, text, base) = text;
-        let options = options(sets, sweeps, seeds);
+        let (seed, seeds) = seeds;
+        let options = Options {
+            sets,
+            sweeps,
+            seed,
+            seeds,
+        };
         let counts = py.detach(|| Read::survey(&name, &text, &base, &options));
         counts.map_err(|problems| error::scenario(py, &problems))
     }

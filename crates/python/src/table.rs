@@ -134,12 +134,12 @@ impl Table {
         column: &str,
         rows: Option<usize>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let array = self
+        let whole = self
             .batch
             .column_by_name(column)
             .ok_or_else(|| self.no_column(column))?;
-        let rows = rows.map_or(array.len(), |rows| rows.min(array.len()));
-        let array = array.slice(0, rows);
+        let rows = rows.map_or(whole.len(), |rows| rows.min(whole.len()));
+        let array = whole.slice(0, rows);
         match array.data_type() {
             DataType::Float64 => objects(py, array.as_primitive::<Float64Type>().iter()),
             DataType::Int64 => objects(py, array.as_primitive::<Int64Type>().iter()),

@@ -115,8 +115,12 @@ impl<P: Packet> Qdisc<P> for CakeMq<P> {
 
     fn report(&self, now: Time) -> Report {
         let queues: Vec<Report> = self.queues.iter().map(|queue| queue.report(now)).collect();
-        let accounts = (&self.counters, self.backlog());
-        Report::of_queues(self.spec().as_ref(), accounts, &queues)
+        Report::of_queues(
+            self.spec().as_ref(),
+            &self.counters,
+            self.backlog(),
+            &queues,
+        )
     }
 
     fn spec(&self) -> Option<Spec> {

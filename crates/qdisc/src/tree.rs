@@ -157,8 +157,10 @@ impl<P: Packet + 'static> Tree<P> {
         }
         // A queue that was drained is to be given up.
         let mut before = self.leaves[leaf as usize].queue.take();
-        let mut counters = before.as_ref().map(|queue| *queue.counters());
-        let counters = counters.get_or_insert_default();
+        let mut counters = before
+            .as_ref()
+            .map(|queue| *queue.counters())
+            .unwrap_or_default();
         // Their old queue has counted them as offered elsewhere; here they must balance with what
         // leaves.
         for (_, packet) in &held {
@@ -168,7 +170,7 @@ impl<P: Packet + 'static> Tree<P> {
         // By arrival: two queues become one, and each sojourn goes on. With little stack, as in
         // `build.rs`.
         held.sort_by_cached_key(|&(arrived, _)| arrived);
-        self.queue_of(leaf).adopt(held, *counters);
+        self.queue_of(leaf).adopt(held, counters);
         self.leaves[leaf as usize].idle_since = Time::MAX;
         if !self.schedule.is_active(leaf) {
             self.schedule.activate(leaf, now);

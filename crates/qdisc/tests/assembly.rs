@@ -292,8 +292,7 @@ proptest! {
         prop_assert_eq!(build(&shown).spec(), queue.spec());
         // Flows that share a bucket of a set may be reordered when a way becomes free.
         let shares = spec.contains("set-associative") && !spec.contains("1024");
-        let limit = spec.split("limit ").nth(1).and_then(|rest| rest.split(' ').next());
-        let limit: u64 = limit.and_then(|limit| limit.parse().ok()).expect("a limit");
+        let limit: u64 = spec.split("limit ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|limit| limit.parse().ok()).expect("a limit");
         let (mut now, mut out, mut next, mut taken) = (ms(1), Drops::default(), 0, 0);
         let mut last = BTreeMap::new();
         for step in steps.iter().copied().chain([Step::Take(u8::MAX)]) {

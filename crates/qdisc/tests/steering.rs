@@ -497,8 +497,7 @@ fn what_was_learned_survives_a_new_policy_and_not_a_new_target() {
 
 #[test]
 fn without_traffic_nothing_is_decided() {
-    let qdisc = spec("steer over gsp").build::<TestPacket>(SETTING);
-    let mut qdisc = qdisc;
+    let mut qdisc = spec("steer over gsp").build::<TestPacket>(SETTING);
     let now = Time::ZERO + Span::from_secs(3600);
     assert_eq!(qdisc.dequeue(now, &mut Log::default()), Dequeue::Empty);
     assert_eq!(

@@ -94,9 +94,9 @@ fn the_text_of_a_loaded_instance_is_tcs() {
         let theirs = block
             .text
             .replace("refcnt 3", "refcnt 2")
-            .replace(" 10: parent 1:1 ", " 1: root refcnt 2 ");
-        // PIE's timer ran between the two commands.
-        let theirs = theirs.replace("prob 0.837327", "prob 0.737598");
+            .replace(" 10: parent 1:1 ", " 1: root refcnt 2 ")
+            // PIE's timer ran between the two commands.
+            .replace("prob 0.837327", "prob 0.737598");
         if !theirs.contains("peakrate") {
             assert_eq!(text, theirs);
             seen += 1;

@@ -372,16 +372,15 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn some_trees() -> Vec<Arc<TreeSpec>> {
-    let queues = [
+    let queues: Vec<Spec> = [
         "pfifo limit 3",
         "fq_codel limit 5",
         "tbf rate 1mbit burst 3000 limit 9000",
         "cake",
-    ];
-    let queues: Vec<Spec> = queues
-        .iter()
-        .map(|queue| queue.parse().expect("a spec"))
-        .collect();
+    ]
+    .iter()
+    .map(|queue| queue.parse().expect("a spec"))
+    .collect();
     let of = |classes: Vec<TreeClass>| {
         let dress = classes.into_iter().enumerate().map(|(n, mut class)| {
             class.queue = class.queue.map(|_| (n % 4) as u16);

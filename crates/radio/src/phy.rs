@@ -254,11 +254,10 @@ mod tests {
             for (station, place) in places.iter().enumerate() {
                 let sent = powers.get(station).copied().unwrap_or(1.0);
                 prop_assert_eq!(neighbours.of(station as u32), fresh.of(station as u32));
-                let all = places.iter().enumerate().filter(|(other, there)| {
+                let all: Vec<u32> = places.iter().enumerate().filter(|(other, there)| {
                     *other != station && sent * profile.power(place.distance(**there))
                         >= HAIR * profile.power(profile.sense)
-                });
-                let all: Vec<u32> = all.map(|(other, _)| other as u32).collect();
+                }).map(|(other, _)| other as u32).collect();
                 let listed: Vec<u32> = fresh.of(station as u32).iter().map(|n| n.station).collect();
                 prop_assert_eq!(listed, all);
             }

@@ -542,8 +542,7 @@ fn the_stronger_of_two_hidden_stations_gets_through() {
             sense: 15.0,
             ..profile
         };
-        let places = [(-10.0, 0.0), (0.0, 0.0), (10.0, 0.0)];
-        let places = places.map(|(x, y)| Place { x, y });
+        let places = [(-10.0, 0.0), (0.0, 0.0), (10.0, 0.0)].map(|(x, y)| Place { x, y });
         // 20 m apart: what the strong one sends reaches 15 m · 4, and its own ear 15 m only.
         let lost = |powers: &[f64]| {
             let dice = |n: usize| Stream::named(1, &std::format!("station {n}"));

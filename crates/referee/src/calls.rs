@@ -317,9 +317,9 @@ impl Reader<'_> {
                     [Arg::Number(number)] => Some(*number),
                     [Arg::Word(word)] => number(word),
                     _ => None,
-                };
-                let number = number.ok_or_else(|| self.lacks())? as i32;
-                number.to_ne_bytes().to_vec()
+                }
+                .ok_or_else(|| self.lacks())?;
+                (number as i32).to_ne_bytes().to_vec()
             }
             Some(Arg::Text(text)) => text.clone().into_bytes(),
             _ => return Err(self.lacks()),
@@ -374,8 +374,8 @@ impl Reader<'_> {
         let pieces = self.pieces(1)?;
         let flags = SendFlags::from_bits_retain(self.flags(2)?);
         Ok(Begun::Work(Box::new(move || {
-            let pieces: Vec<Vec<u8>> = pieces.iter().map(|&len| vec![0; len]).collect();
-            let pieces: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+            let zeros: Vec<Vec<u8>> = pieces.iter().map(|&len| vec![0; len]).collect();
+            let pieces: Vec<IoSlice<'_>> = zeros.iter().map(|piece| IoSlice::new(piece)).collect();
             let mut control = net::SendAncillaryBuffer::default();
             let sent = net::sendmsg(&file, &pieces, &mut control, flags)?;
             Ok(sent.cast_signed() as i64)

@@ -402,8 +402,8 @@ pub(crate) fn limits(labels: &Labels<'_>) -> Vec<String> {
             "All runs are from the world “{world}”. “--world both” compares it with another."
         ));
     }
-    let apps: IndexSet<&str> = first.flows.iter().map(|(_, flow)| &*flow.app).collect();
-    let apps: Vec<String> = apps.into_iter().map(str::to_owned).collect();
+    let different: IndexSet<&str> = first.flows.iter().map(|(_, flow)| &*flow.app).collect();
+    let apps: Vec<String> = different.into_iter().map(str::to_owned).collect();
     said.push(format!(
         "The traffic was {} {}: {}. Other traffic may give other results.",
         first.flows.len(),

@@ -34,8 +34,9 @@ fn of_base64(text: &str) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     for group in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let bits = { group.iter() }.fold(0_u32, |bits, c| bits << 6 | u32::from(value(*c)));
-        let bits = bits << (6 * (4 - group.len()));
+        let missing = 6 * (4 - group.len());
+        let bits =
+            { group.iter() }.fold(0_u32, |bits, c| bits << 6 | u32::from(value(*c))) << missing;
         bytes.extend(&bits.to_be_bytes()[1..group.len()]);
     }
     bytes

@@ -43,8 +43,9 @@ pub fn run(
         let first = outcomes[index].set(outcome).is_ok();
         debug_assert!(first, "each index is taken once");
     });
-    let outcomes = outcomes.into_iter().map(OnceLock::into_inner);
     outcomes
+        .into_iter()
+        .map(OnceLock::into_inner)
         .map(|outcome| outcome.expect("the threads have taken every index"))
         .collect()
 }

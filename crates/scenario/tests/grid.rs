@@ -300,8 +300,8 @@ fn every_scenario_of_the_repository_is_right_and_its_cells_can_be_made_anew() {
 
 /// A scenario with intervals is right at their lower ends.
 fn assert_a_space(file: &Path) {
-    let space = Space::load(file, &Options::default(), &[]);
-    let space = space.unwrap_or_else(|problems| panic!("{problems}"));
+    let space =
+        Space::load(file, &Options::default(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let lowest = space.dimensions().iter().map(|it| match &it.values {
         Values::Steps(_) => Gene::Step(0),
         Values::Interval(interval) => Gene::Value(interval.low()),

@@ -339,12 +339,12 @@ impl Session {
 
     /// Captures to the end.
     fn run(mut self) -> Outcome {
-        let result = self.record();
+        let recorded = self.record();
         // The bridge shows no more.
         drop(self.showing.take());
         let points = 0..self.wanted.places.len();
         let lost: Vec<u64> = points.map(|number| self.view.lost(number)).collect();
-        let result = result.and_then(|why| self.finish(&lost).map(|()| why));
+        let result = recorded.and_then(|why| self.finish(&lost).map(|()| why));
         (self.seen, lost.iter().sum(), result)
     }
 
@@ -557,8 +557,11 @@ impl Fleet {
             thread::sleep(Duration::from_millis(5));
         }
         // A file system that hangs keeps nobody: the process takes the thread with it.
-        let files = files.into_iter().filter(|(_, it)| it.is_finished());
-        files.filter_map(|(_, it)| it.join().ok()).collect()
+        files
+            .into_iter()
+            .filter(|(_, it)| it.is_finished())
+            .filter_map(|(_, it)| it.join().ok())
+            .collect()
     }
 }
 

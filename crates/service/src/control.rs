@@ -253,8 +253,8 @@ impl Server {
 
     /// Waits for somebody to say or to read something; tells whether to stop.
     fn wait(&self, stop: &OwnedFd) -> bool {
-        let fds = [stop.as_fd(), self.listener.as_fd(), self.bell.as_fd()];
-        let fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let fds = [stop.as_fd(), self.listener.as_fd(), self.bell.as_fd()]
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
         let clients = self.clients.iter().filter_map(|client| {
             let flags = client.waits_for()?;
             Some(PollFd::from_borrowed_fd(client.stream.as_fd(), flags))
@@ -423,8 +423,7 @@ impl Client {
         let Ok(stream) = self.stream.try_clone() else {
             return false;
         };
-        let thread = thread::Builder::new().name("reload".into());
-        let thread = thread.spawn(move || {
+        let thread = thread::Builder::new().name("reload".into()).spawn(move || {
             if let Done::Answer(reply) = request.answer(&who, &fleet, &stream) {
                 // It may have left.
                 let _ = sender.send(reply);

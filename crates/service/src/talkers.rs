@@ -147,8 +147,8 @@ pub(crate) mod tests {
             class("d", None, Some(0)),
         ];
         let tree = TreeSpec::new(list, vec![Spec::pfifo(10)]).expect("a tree");
-        let counts = [&[0, 0][..], &sent, &[0]].concat();
-        let counts: Vec<_> = counts
+        let counts: Vec<_> = [&[0, 0][..], &sent, &[0]]
+            .concat()
             .into_iter()
             .map(|bytes| ClassCounts {
                 sent: Tally { packets: 1, bytes },

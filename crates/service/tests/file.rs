@@ -239,8 +239,8 @@ fn bridges_files_are_told_from_scenarios() {
 #[test]
 fn a_rate_follows_the_link() {
     let autorate = "rate = \"20mbit\", autorate = { min = \"5mbit\", max = \"40mbit\" }";
-    let file = parse(&GOOD.replace("rate = \"20mbit\"", autorate));
-    let file = file.unwrap_or_else(|problems| panic!("{problems}"));
+    let file = parse(&GOOD.replace("rate = \"20mbit\"", autorate))
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let mbit = |rate: u64| Rate::from_bps(rate * 1_000_000);
     let [up, down] = file.pairs[0].autorates;
     let up = up.expect("it follows");
@@ -343,8 +343,9 @@ fn what_several_workers_cannot_do_has_its_place() {
     }
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/bridge"));
     let text = format!("{PAIR}subscribers = \"subscribers.toml\"\n");
-    let refused = BridgeFile::parse("test.toml", &text, folder).unwrap_err();
-    let refused = refused.to_string();
+    let refused = BridgeFile::parse("test.toml", &text, folder)
+        .unwrap_err()
+        .to_string();
     let place = "test.toml:6:15: pair[1].subscribers: with several workers no `subscribers`";
     assert!(refused.contains(place), "{refused}");
     let fine =

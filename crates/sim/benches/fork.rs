@@ -18,9 +18,11 @@ const COPIES: usize = 200;
 
 fn main() {
     // Cargo says `--bench`.
-    let file = env::args().skip(1).find(|word| word != "--bench");
     let demo = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
-    let file = file.map_or_else(demo, PathBuf::from);
+    let file = env::args()
+        .skip(1)
+        .find(|word| word != "--bench")
+        .map_or_else(demo, PathBuf::from);
     let scenario = match Scenario::load(&file, &Options::default()) {
         Ok(scenario) => scenario,
         Err(problems) => {

@@ -90,11 +90,12 @@ impl Radio {
 
     /// Where its stations are, and what has gone from one to another.
     pub(crate) fn stations(&self, spec: &Spec) -> Stations {
-        let hops = &self.drivers.hops;
-        let stations = 0..hops.len() as u32;
-        let places = stations.map(|station| self.air.neighbours().place(station));
-        let hops = hops.iter().flatten().copied().collect();
-        Stations::of(spec, places.collect(), hops)
+        let by_station = &self.drivers.hops;
+        let places = (0..by_station.len() as u32)
+            .map(|station| self.air.neighbours().place(station))
+            .collect();
+        let hops = by_station.iter().flatten().copied().collect();
+        Stations::of(spec, places, hops)
     }
 
     /// The packets that have left queues and have not come to a neighbour.

@@ -83,8 +83,9 @@ fn cell(shaper: u64, follows: bool, modem: LineRate) -> Cell {
         upload("first"),
         upload("second"),
         ping("ping", ms(20), ms(30)),
-    ];
-    let flows = flows.map(to_net).to_vec();
+    ]
+    .map(to_net)
+    .to_vec();
     Cell {
         warmup: ms(5000),
         ..Cell::new("autorate", network, flows, ms(80_000))
@@ -131,8 +132,9 @@ fn the_rate_follows_a_trace() {
 fn the_rate_is_a_series() {
     let result = run(&cell(20, true, varying()));
     let values = |metric: &str| -> Vec<f64> {
-        let series = &link(&result, "up").series;
-        let series = series.iter().find(|series| series.metric == metric);
+        let series = (&link(&result, "up").series)
+            .iter()
+            .find(|series| series.metric == metric);
         let points = &series.expect("recorded").points;
         points.iter().map(|point| point.value).collect()
     };
@@ -188,8 +190,9 @@ fn without_load_nothing_changes() {
     let mut cell = cell(20, true, varying());
     cell.flows.retain(|flow| flow.name == "ping");
     let result = run(&cell);
-    let series = &link(&result, "up").series;
-    let series = series.iter().find(|series| series.metric == "autorate");
+    let series = (&link(&result, "up").series)
+        .iter()
+        .find(|series| series.metric == "autorate");
     let points = &series.expect("recorded").points;
     assert!(points.iter().all(|point| (point.value - 20e6).abs() < 1.0));
 }

@@ -140,7 +140,8 @@ fn a_control_is_changed_between_two_steps() {
 #[test]
 fn nothing_instead_changes_nothing() {
     let goes_on = &mut |_| ControlFlow::Continue(());
-    let run = Sim.run_with(&cell(Algorithm::Bbr), Taps::default(), goes_on, &mut ());
-    let run = run.expect("the cell can be run");
+    let run = Sim
+        .run_with(&cell(Algorithm::Bbr), Taps::default(), goes_on, &mut ())
+        .expect("the cell can be run");
     assert_eq!(run.digest, plain(&cell(Algorithm::Bbr)).digest);
 }

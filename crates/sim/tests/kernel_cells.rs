@@ -159,8 +159,12 @@ fn agrees(column: usize, ours: f64, kernel: f64) -> bool {
 fn cells_agree_with_the_kernel() {
     let path = root().join("scenarios/grid/kernel.csv");
     let text = fs::read_to_string(path).expect("it stands in the repository");
-    let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
-    let rows: Vec<KernelCell> = rows.map(parse).collect();
+    let rows: Vec<KernelCell> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+        .map(parse)
+        .collect();
     let mut agreeing = [0; 7];
     let mut wrong = Vec::new();
     for row in &rows {

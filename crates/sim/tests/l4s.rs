@@ -27,15 +27,17 @@ type Of = (Algorithm, u64);
 fn pair(queue: &str, rate: f64, flows: [Of; 2], old: bool) -> RunResult {
     let mut up = hop("up", mbit(rate));
     up.qdisc = queue.parse().expect("a test's own queue");
-    let flows = flows.into_iter().zip(["first", "second"]);
-    let flows = flows.map(|((algorithm, rtt), name)| {
-        let config = Config {
-            algorithm,
-            rtt_independence: !old,
-            ..Config::default()
-        };
-        tcp(name, Bulk, ms(rtt), config)
-    });
+    let flows = flows
+        .into_iter()
+        .zip(["first", "second"])
+        .map(|((algorithm, rtt), name)| {
+            let config = Config {
+                algorithm,
+                rtt_independence: !old,
+                ..Config::default()
+            };
+            tcp(name, Bulk, ms(rtt), config)
+        });
     let down = hop("down", mbit(rate));
     let mut cell = dumbbell(up, down, ms(60_000), flows.collect());
     cell.warmup = ms(20_000);

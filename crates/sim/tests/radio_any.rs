@@ -395,12 +395,14 @@ fn accounts_balance(cell: &Cell, result: &RunResult, seen: &[Seen]) -> Result<()
             name
         );
         queued += signed(rest);
-        let places = [
+        let places: f64 = [
             link.retry_drops,
             link.no_route_drops,
             link.routing_buffer_drops,
-        ];
-        let places: f64 = places.into_iter().flatten().sum();
+        ]
+        .into_iter()
+        .flatten()
+        .sum();
         lost += signed(link.dropped_packets + places as u64);
         let offered = seen
             .iter()
@@ -459,9 +461,9 @@ fn datagrams_are_those_that_were_sent(cell: &Cell, seen: &[Seen]) -> Result<(), 
             prop_assert_eq!(under_way.insert(key, 0), None, "each is sent once");
             continue;
         }
-        let copies = under_way.get_mut(&key);
-        prop_assert!(copies.is_some(), "nobody has sent {:?}", key);
-        let copies = copies.expect("it was sent");
+        let Some(copies) = under_way.get_mut(&key) else {
+            return Err(TestCaseError::fail(format!("nobody has sent {key:?}")));
+        };
         *copies += 1;
         prop_assert!(*copies == 1 || !is_static, "one came twice");
         if is_static {

@@ -50,13 +50,13 @@ impl Study {
     /// Why it has no place in this study, or what is wrong with it there.
     pub fn with_queue_called(mut self, queue: &Spec, name: &str) -> Result<Self, NoPlace> {
         let text = queue.to_string();
-        let known = self.words.axes.iter().flat_map(|axis| &axis.values);
         let is_it = |text: &String| text.parse::<Spec>().is_ok_and(|spec| spec == *queue);
-        let mut known = known.filter(|value| {
+        let mut values = self.words.axes.iter().flat_map(|axis| &axis.values);
+        let known = values.find(|value| {
             let mut texts = value.params.iter().flat_map(|(_, texts)| texts);
             texts.any(is_it)
         });
-        if let Some(value) = known.next() {
+        if let Some(value) = known {
             return Err(NoPlace::Known {
                 study: self.name,
                 queue: text,
@@ -102,8 +102,8 @@ impl Study {
                 };
                 let params = choice
                     .into_iter()
-                    .map(|field| (field, vec![text.to_owned()]));
-                let params = params.collect();
+                    .map(|field| (field, vec![text.to_owned()]))
+                    .collect();
                 axis.values.push(AxisValue { name, params });
             }
         }
@@ -134,8 +134,11 @@ impl Study {
 /// Adds the runs with this queue to a scenario, behind its own, under a name for their parameters.
 /// Tells which fields it has it in.
 fn add(scenario: &mut Scenario, text: &str, name: &str) -> Result<Vec<String>, Problems> {
-    let axes = scenario.info.axes.iter();
-    let axes = axes.filter(|axis| axis.field.ends_with("qdisc") && axis.values.len() > 1);
+    let axes = scenario
+        .info
+        .axes
+        .iter()
+        .filter(|axis| axis.field.ends_with("qdisc") && axis.values.len() > 1);
     let fields: Vec<String> = axes.map(|axis| axis.field.clone()).collect();
     let Some(first) = scenario.cells.first().filter(|_| !fields.is_empty()) else {
         return Ok(Vec::new());

@@ -256,8 +256,8 @@ fn left_out(checks: &[Checked]) -> Option<String> {
 
 /// Whether a bound holds in all cases that this world has, one at least.
 fn is_within(bound: &Check, evaluator: &mut Evaluator<'_>) -> bool {
-    let cases = evaluator.check(bound);
-    let mut cases = cases.iter().flatten().peekable();
+    let found = evaluator.check(bound);
+    let mut cases = found.iter().flatten().peekable();
     cases.peek().is_some() && cases.all(|case| case.finding == Finding::Holds)
 }
 

@@ -111,8 +111,8 @@ fn find(name: &str) -> Result<Shelf, Problems> {
     if let Some(study) = builtin::STUDIES.iter().find(|study| study.name == name) {
         return Ok(Shelf::BuiltIn(study));
     }
-    let known = names();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let names = names();
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = format!("no such study; {}", suggestion(name, &known));
     Err(Problems::alone(name, message))
 }

@@ -27,8 +27,8 @@ impl Reproduced<'_> {
             .cost
             .iter()
             .map(|(name, value)| {
-                let whole = value.fract() == 0.0 && value.abs() < 1e15;
-                let whole = whole.then(|| json!(*value as i64));
+                let whole =
+                    (value.fract() == 0.0 && value.abs() < 1e15).then(|| json!(*value as i64));
                 (name.clone(), whole.unwrap_or_else(|| json!(value)))
             })
             .collect();

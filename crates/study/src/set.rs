@@ -41,8 +41,10 @@ impl Study {
         choice: &Choice,
         options: &Options,
     ) -> Result<Self, NotSet> {
-        let settings = choice.settings();
-        let settings = settings.iter().map(|number| &self.settings[*number].name);
+        let settings = choice
+            .settings()
+            .iter()
+            .map(|number| &self.settings[*number].name);
         let changes = Changes {
             fields: fields.to_vec(),
             settings: settings.cloned().collect(),

@@ -302,10 +302,10 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let sources = files
+        let sources: Vec<_> = files
             .iter()
-            .map(|(path, text)| Source::new(&format!("crates/a/src/{path}"), text));
-        let sources: Vec<_> = sources.collect();
+            .map(|(path, text)| Source::new(&format!("crates/a/src/{path}"), text))
+            .collect();
         circles(&sources).iter().map(Finding::to_string).collect()
     }
 

@@ -9,6 +9,7 @@
 //! Not here: what the compiler, rustfmt and clippy already check.
 #![forbid(unsafe_code)]
 
+pub mod bindings;
 pub mod circles;
 pub mod docs;
 pub mod edges;

@@ -8,8 +8,8 @@ use crate::{Finding, Source};
 /// Files below a crate's `src` that its modules do not reach.
 pub fn orphans(sources: &[Source]) -> Vec<Finding> {
     let orphan = |source: &&Source| {
-        let path = source.path.strip_suffix(".rs").unwrap_or_default();
-        let path = path.strip_suffix("/mod").unwrap_or(path);
+        let file = source.path.strip_suffix(".rs").unwrap_or_default();
+        let path = file.strip_suffix("/mod").unwrap_or(file);
         let (folder, name) = path.rsplit_once('/').unwrap_or_default();
         let is_root = folder.ends_with("/src") && ["lib", "main"].contains(&name);
         let parents = ["/lib.rs", "/main.rs", ".rs", "/mod.rs"].map(|end| format!("{folder}{end}"));

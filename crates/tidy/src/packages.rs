@@ -125,8 +125,8 @@ pub fn included(source: &Source) -> Vec<Finding> {
         let Some(name) = macros.iter().find(|name| window[0].contains(**name)) else {
             continue;
         };
-        let rest = window.join("\n");
-        let rest = rest.split(name).nth(1).unwrap_or_default();
+        let lines = window.join("\n");
+        let rest = lines.split(name).nth(1).unwrap_or_default();
         let path = rest.split('"').nth(1).unwrap_or_default();
         if path.split('/').take_while(|part| *part == "..").count() > depth {
             let problem = format!("includes `{path}`, which is outside its crate");

@@ -1,12 +1,15 @@
 //! The house rules over this repository.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
 use sojourn_tidy::edges::{self, Edges};
 use sojourn_tidy::purity::{self, PURE};
 use sojourn_tidy::text;
-use sojourn_tidy::{Finding, Source, circles, docs, expect_none, modules, packages, root, sources};
+use sojourn_tidy::{
+    Finding, Source, bindings, circles, docs, expect_none, modules, packages, root, sources,
+};
 use sojourn_tidy::{prose, release};
 
 fn for_each(rule: impl Fn(&Source) -> Vec<Finding>) {
@@ -69,6 +72,43 @@ fn every_crate_is_on_the_code_map() {
     expect_none(&docs::code_map(&architecture(), &crates));
 }
 
+/// Crates with their features, as cargo would build them for these packages.
+fn built(packages: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--prefix",
+            "none",
+            "--format",
+            "{p} {f}",
+        ])
+        .args(packages)
+        .current_dir(root())
+        .output()
+        .expect("cargo started this test, so it can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let lines = String::from_utf8(output.stdout).expect("names are text");
+    lines
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)").trim_end().to_owned())
+        .collect()
+}
+
+/// Else `make python` would build all below it once more, which takes minutes.
+#[test]
+fn the_python_package_links_what_tests_have_built() {
+    let tested = built(&["--workspace", "--edges", "normal,build,dev"]);
+    let package = built(&["--package", "sojourn-python", "--edges", "normal,build"]);
+    let finding = |other: &String| {
+        let problem = format!("`{other}` has other features in the workspace's tests");
+        let instead = "enable those in crates/python/Cargo.toml too";
+        Finding::new("crates/python/Cargo.toml", 0, problem, instead)
+    };
+    expect_none(&package.difference(&tested).map(finding).collect::<Vec<_>>());
+}
+
 #[test]
 fn crates_are_ready_for_their_registry() {
     expect_none(&packages::lacking(&metadata(), &root()));
@@ -95,6 +135,16 @@ fn every_file_is_compiled() {
 #[test]
 fn files_can_be_read_alone() {
     expect_none(&circles::circles(&sources(&root())));
+}
+
+#[test]
+fn a_name_has_one_value() {
+    for_each(bindings::bound_twice);
+}
+
+#[test]
+fn parameters_are_no_tuples() {
+    for_each(bindings::tuple_parameters);
 }
 
 #[test]

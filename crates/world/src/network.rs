@@ -160,8 +160,7 @@ impl Radio {
             _ => f64::INFINITY,
         };
         let reach = |node: usize| {
-            let near = neighbours.of(node as u32).iter();
-            let near = near.filter(|neighbour| {
+            let near = neighbours.of(node as u32).iter().filter(|neighbour| {
                 let there = places[neighbour.station as usize];
                 // The other one's ACK has to come back.
                 let mut back = neighbours.of(neighbour.station).iter();

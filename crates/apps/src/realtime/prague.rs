@@ -111,7 +111,7 @@ impl Prague {
         self.shortness() < 1.0 && (now - since).as_secs_f64() < VIRTUAL
     }
 
-    fn observe(&mut self, (delivered, marked): (u32, u32), sent: Time, now: Time) {
+    fn observe(&mut self, delivered: u32, marked: u32, sent: Time, now: Time) {
         self.updated.1 += delivered;
         self.updated.2 += marked;
         if sent < self.round {
@@ -210,7 +210,7 @@ impl Prague {
             highest: heard.highest.max(self.heard.highest),
             ..heard
         };
-        self.observe((delivered, marked), sent, now);
+        self.observe(delivered, marked, sent, now);
         self.grow(f64::from(delivered - marked) * f64::from(len));
         if marked > 0 {
             self.mark(sent, now);

@@ -16,8 +16,9 @@ fn model() -> Realtime {
 fn a_frame_is_spread_over_its_time() {
     let mut port = Notes::default();
     run(&mut Encoder::new(model()), &mut port, ms(40));
-    let sent = port.datagrams.iter();
-    let sent: Vec<_> = sent
+    let sent: Vec<_> = port
+        .datagrams
+        .iter()
         .map(|one| (one.sent.as_nanos() / 1000, one.len, one.words))
         .collect();
     let expected = [

@@ -46,8 +46,7 @@ impl Rig {
     }
 
     fn steps(&mut self, count: u32, above: Option<u64>, sent: f64, other: f64) -> Vec<Decision> {
-        let steps = 0..count;
-        let steps = steps.filter_map(|_| self.step(above, sent, other));
+        let steps = (0..count).filter_map(|_| self.step(above, sent, other));
         steps.collect()
     }
 }

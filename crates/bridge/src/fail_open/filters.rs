@@ -38,12 +38,14 @@ pub(crate) fn in_the_way() -> Option<String> {
         let text = fs::read_to_string(folder.join(name));
         text.is_ok_and(|text| text.trim() != "0")
     };
-    let calls = [
+    let calls: Vec<_> = [
         ("bridge-nf-call-iptables", IPV4, "ip_tables_names"),
         ("bridge-nf-call-ip6tables", IPV6, "ip6_tables_names"),
         ("bridge-nf-call-arptables", ARP, "arp_tables_names"),
-    ];
-    let calls: Vec<_> = calls.into_iter().filter(|(name, ..)| is_on(name)).collect();
+    ]
+    .into_iter()
+    .filter(|(name, ..)| is_on(name))
+    .collect();
     // Asking would load nf_tables where nobody needs it.
     let has_tables = Path::new("/sys/module/nf_tables").exists();
     if calls.is_empty() && !has_tables {

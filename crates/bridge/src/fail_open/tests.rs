@@ -63,8 +63,8 @@ impl Rig {
         let mut groups = [None; 2];
         for _ in 0..sockets {
             let opened = [0, 1].map(|side| {
-                let socket = PacketSocket::open(&mut self.pool, false);
-                let mut socket = socket.expect("this takes root");
+                let mut socket =
+                    PacketSocket::open(&mut self.pool, false).expect("this takes root");
                 // A second filter that sees every frame.
                 socket.set_alarm((sockets == 1).then(|| Alarm::open().expect("a socket")));
                 socket.bind(&self.interfaces[side]).expect("it is there");
@@ -119,8 +119,10 @@ impl Rig {
                 > 0
             {}
         }
-        let numbers = frames.iter().filter_map(|frame| number(frame.parts()[0]));
-        let numbers = numbers.collect();
+        let numbers = frames
+            .iter()
+            .filter_map(|frame| number(frame.parts()[0]))
+            .collect();
         for frame in frames {
             self.pool.give(frame);
         }

@@ -107,8 +107,10 @@ mod tests {
         let (five, ten) = (Span::from_millis(5), Span::from_millis(10));
         let label = Label { mark: 1, class: 0 };
         let labels = Labels::default().tcp(80, label);
-        let paths = PathDelays::new(five).tcp(80, ten);
-        let paths = paths.udp(80, Span::ZERO).tcp(81, ten);
+        let paths = PathDelays::new(five)
+            .tcp(80, ten)
+            .udp(80, Span::ZERO)
+            .tcp(81, ten);
         assert_eq!(paths.classes(), [five, ten, Span::ZERO]);
         let parsed = |protocol, src_port, dst_port| {
             let mut parsed = Parsed::default();

@@ -45,12 +45,13 @@ fn first_bits(address: u128, len: u8) -> u128 {
 impl Prefixes {
     fn new(prefixes: BTreeMap<(Reverse<u8>, u128), u32>) -> Self {
         let all: Vec<_> = prefixes.into_iter().collect();
-        let lengths = all.chunk_by(|((one, _), _), ((other, _), _)| one == other);
-        let lengths = lengths.map(|alike| Length {
-            len: alike[0].0.0.0,
-            addresses: alike.iter().map(|((_, address), _)| *address).collect(),
-            circuits: alike.iter().map(|(_, circuit)| *circuit).collect(),
-        });
+        let lengths = all
+            .chunk_by(|((one, _), _), ((other, _), _)| one == other)
+            .map(|alike| Length {
+                len: alike[0].0.0.0,
+                addresses: alike.iter().map(|((_, address), _)| *address).collect(),
+                circuits: alike.iter().map(|(_, circuit)| *circuit).collect(),
+            });
         Self(lengths.collect())
     }
 

@@ -149,8 +149,9 @@ impl FlowTable {
         let places = &mut self.flows[set * WAYS..][..WAYS];
         let known = |(there, counts): &(FlowKey, FlowCounts)| *there == key && !counts.is_none();
         let place = places.iter().position(known).unwrap_or_else(|| {
-            let place = (0..WAYS).min_by_key(|&place| places[place].1.bytes());
-            let place = place.expect("there is more than one");
+            let place = (0..WAYS)
+                .min_by_key(|&place| places[place].1.bytes())
+                .expect("there is more than one");
             self.rest.add(&places[place].1);
             places[place] = (key, FlowCounts::default());
             place

@@ -73,12 +73,11 @@ impl Gather {
         ready: &mut VecDeque<Frame>,
         pool: &mut Pool,
     ) -> Option<Frame> {
-        let row = if self.with_alone {
+        let hash = if self.with_alone {
             frame.in_a_row()
         } else {
             None
         };
-        let row = row.map(|hash| hash as usize % ROWS);
         if let Some(before) = frame.noted() {
             if self.may_follow(before, due)
                 && let Some(place) = ready.len().checked_sub((self.next - before) as usize)
@@ -87,7 +86,8 @@ impl Gather {
                 return Some(frame);
             }
             frame.note(self.next);
-        } else if let Some(row) = row {
+        } else if let Some(hash) = hash {
+            let row = hash as usize % ROWS;
             let before = self.rows[row];
             if self.may_follow(before, due)
                 && let Some(place) = ready.len().checked_sub((self.next - before) as usize)

@@ -107,8 +107,10 @@ impl Bridge {
         let (left, right) = Self::interfaces(&config)?;
         // First of all: another bridge on these interfaces would undo what this one sets up.
         let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
-        let claims = [claim(&left)?, claim(&right)?];
-        let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
+        let mut claims: Vec<Claim> = [claim(&left)?, claim(&right)?]
+            .into_iter()
+            .flatten()
+            .collect();
         let count = config.workers.max(1);
         // One for each direction of each worker, so that a flood in one leaves the others alone.
         let pools = || Side::BOTH.map(|_| Pool::of(config.memory_of_worker()));
@@ -126,15 +128,19 @@ impl Bridge {
                 Lane::of_worker(side, &config, mtu, shared.map(|shared| (shared, number)))
             })
         };
-        let engines = pools.into_iter().zip(ports).zip(0..);
-        let mut engines: Vec<_> = engines
+        let mut engines: Vec<_> = pools
+            .into_iter()
+            .zip(ports)
+            .zip(0..)
             .map(|((pools, ports), number)| Engine::new(&config, pools, ports, lanes(number)))
             .collect();
-        let plans = engines.iter().map(|engine| {
-            let plans = engine.lanes.each_ref();
-            plans.map(|lane| lane.plan.clone())
-        });
-        let plans: Vec<[Plan; 2]> = plans.collect();
+        let plans: Vec<[Plan; 2]> = engines
+            .iter()
+            .map(|engine| {
+                let plans = engine.lanes.each_ref();
+                plans.map(|lane| lane.plan.clone())
+            })
+            .collect();
         let remotes = remote::pair(&config, plans);
         let (remote, inboxes) = remotes.doing("make an event counter")?;
         if let Fallback::Bridge(bridge) = &mut fallback
@@ -149,18 +155,22 @@ impl Bridge {
         let pulses = Pulses::new(engines.len());
         let names = [left.name.clone(), right.name.clone()];
         remote.set_fail_open(fallback.state());
-        let workers = engines.into_iter().zip(inboxes).enumerate();
-        let workers = workers.map(|(number, (engine, inbox))| {
-            Worker::new(
-                number,
-                config.clone(),
-                engine,
-                names.clone(),
-                port_state.clone(),
-                inbox,
-                Arc::clone(&pulses),
-            )
-        });
+        let workers =
+            engines
+                .into_iter()
+                .zip(inboxes)
+                .enumerate()
+                .map(|(number, (engine, inbox))| {
+                    Worker::new(
+                        number,
+                        config.clone(),
+                        engine,
+                        names.clone(),
+                        port_state.clone(),
+                        inbox,
+                        Arc::clone(&pulses),
+                    )
+                });
         Ok(Self {
             workers: workers.collect(),
             port_state,
@@ -241,8 +251,9 @@ impl Bridge {
         stop: &AtomicBool,
         observer: &mut O,
     ) -> Result<(), BridgeError> {
-        let result = self.forward(stop, observer);
-        let result = result.and_then(|()| self.finish(observer));
+        let result = self
+            .forward(stop, observer)
+            .and_then(|()| self.finish(observer));
         // Without one of its interfaces the kernel bridge is of no use either.
         if result.is_err()
             && !matches!(result, Err(BridgeError::Gone(_)))

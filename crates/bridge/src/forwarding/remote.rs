@@ -171,8 +171,7 @@ impl Turn {
 
     /// The workers that have not confirmed the last change.
     fn behind(&self) -> Option<Behind> {
-        let bits = self.works.iter().zip(0..);
-        let bits = bits.fold(0, |bits, (works, number)| {
+        let bits = self.works.iter().zip(0..).fold(0, |bits, (works, number)| {
             bits | u64::from(works.lacks) << number
         });
         (bits != 0).then_some(Behind(bits))
@@ -202,8 +201,10 @@ const _: () = assert!(WORKERS <= u64::BITS);
 
 impl fmt::Display for Behind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = (0..WORKERS).filter(|number| self.0 & 1 << number != 0);
-        let numbers: Vec<String> = numbers.map(|number| (number + 1).to_string()).collect();
+        let numbers: Vec<String> = (0..WORKERS)
+            .filter(|number| self.0 & 1 << number != 0)
+            .map(|number| (number + 1).to_string())
+            .collect();
         let plural = if numbers.len() == 1 { "" } else { "s" };
         write!(f, "worker{plural} {}", numbers.join(", "))
     }
@@ -339,11 +340,13 @@ impl Remote {
         let orders: Vec<Order> = wanted.map(Order::Become).collect();
         let answers = self.ask_all(orders);
         let changed = turn.changed(config, &answers);
-        let not_needed = answers.into_iter().filter_map(|answer| match answer {
-            Ok(Answer::Done(old)) => Some(old),
-            _ => None,
-        });
-        let not_needed: Vec<Box<Wanted>> = not_needed.collect();
+        let not_needed: Vec<Box<Wanted>> = answers
+            .into_iter()
+            .filter_map(|answer| match answer {
+                Ok(Answer::Done(old)) => Some(old),
+                _ => None,
+            })
+            .collect();
         // Nobody else waits while it is thrown away.
         drop(turn);
         drop(not_needed);
@@ -358,12 +361,12 @@ impl Remote {
     /// Each worker's answer to its order. All have the same second for it.
     fn ask_all(&self, orders: Vec<Order>) -> Vec<Result<Answer, RemoteError>> {
         let slots = self.0.workers.iter();
-        let posted = slots
+        let posted: Vec<_> = slots
             .zip(orders)
-            .map(|(slot, order)| (slot, slot.post(order)));
-        // All have their orders before the first answer is waited for: a worker that hangs does
-        // not keep the change from the others.
-        let posted: Vec<_> = posted.collect();
+            .map(|(slot, order)| (slot, slot.post(order)))
+            // All have their orders before the first answer is waited for: a worker that hangs
+            // does not keep the change from the others.
+            .collect();
         let end = slot::deadline();
         let answers = posted
             .into_iter()

@@ -192,8 +192,7 @@ impl Snapshot {
             };
             let stats = &sum.stats[at];
             let reports: Vec<Report> = all.iter().map(|it| it.reports[at].clone()).collect();
-            let accounts = (&stats.queue, stats.backlog);
-            sum.reports[at] = Report::of_queues(Some(&spec), accounts, &reports);
+            sum.reports[at] = Report::of_queues(Some(&spec), &stats.queue, stats.backlog, &reports);
         }
         sum
     }

@@ -23,8 +23,8 @@ fn ask_some() -> io::Result<()> {
         }
     });
     let udp = format!("udp {place}");
-    let list = ["127.0.0.1", "timestamp 127.0.0.2", &udp, "192.0.2.1", "::1"];
-    let list = list.map(|text| text.parse().expect(text));
+    let list = ["127.0.0.1", "timestamp 127.0.0.2", &udp, "192.0.2.1", "::1"]
+        .map(|text| text.parse().expect(text));
     let probing = Probing::of(&list).expect("there are reflectors");
     let mut missing = BTreeSet::from([0, 4, 5, 6, 12].map(|number| SOURCES + number));
     while !missing.is_empty() {

@@ -42,14 +42,13 @@ struct Instruction {
     immediate: i32,
 }
 
-impl From<(u8, u8, i16, i32)> for Instruction {
-    fn from((code, registers, offset, immediate): (u8, u8, i16, i32)) -> Self {
-        Self {
-            code,
-            registers,
-            offset,
-            immediate,
-        }
+/// A line of a program; of `registers` the source has the upper four bits.
+const fn op(code: u8, registers: u8, offset: i16, immediate: i32) -> Instruction {
+    Instruction {
+        code,
+        registers,
+        offset,
+        immediate,
     }
 }
 

@@ -92,8 +92,10 @@ mod tests {
         let line = given.line(Span::from_millis(25), Span::from_millis(200));
         let choices = line.choices();
         let of = |queue| {
-            let mut own = choices.iter().filter(|choice| choice.queue == queue);
-            let own = own.find(|choice| choice.share == 95 || queue.is_none());
+            let own = choices
+                .iter()
+                .filter(|choice| choice.queue == queue)
+                .find(|choice| choice.share == 95 || queue.is_none());
             lines(&line, own.unwrap(), "eth0.2")
         };
         let cake = of(Some("cake"));

@@ -73,8 +73,8 @@ fn load(dir: &Path, runs: &[Finished], told: &[Reproduction]) -> anyhow::Result<
     let changes = changes(told)?;
     let read = |options: &Options| {
         let name = dir.join(STUDY).display().to_string();
-        let study = Study::kept(&name, options, &worlds::names())?;
-        let study = study.changed(changes.clone(), options);
+        let study =
+            Study::kept(&name, options, &worlds::names())?.changed(changes.clone(), options);
         study.map_err(|error| WrongInput::from(error).into())
     };
     let study = read(&Options::default());
@@ -115,11 +115,11 @@ fn changes(told: &[Reproduction]) -> Result<Changes, WrongInput> {
 
 /// As options of the command line.
 fn sets(changes: &Changes) -> String {
-    let sets = changes
+    let sets: Vec<String> = changes
         .fields
         .iter()
-        .map(|field| format!("`--set {field}`"));
-    let sets: Vec<String> = sets.collect();
+        .map(|field| format!("`--set {field}`"))
+        .collect();
     if sets.is_empty() {
         return "no `--set`".to_owned();
     }

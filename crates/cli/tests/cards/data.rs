@@ -121,8 +121,12 @@ impl CardData {
         let spec = &self.spec;
         let command = format!("sojourn evaluate {option} '{spec}' --seeds {SEEDS}");
         let cases = self.cases.iter().map(|(name, case)| {
-            let cells = case["cells"].as_array().expect("it was made so");
-            let cells: Vec<_> = cells.iter().map(|cell| format!("   {cell}")).collect();
+            let cells: Vec<_> = case["cells"]
+                .as_array()
+                .expect("it was made so")
+                .iter()
+                .map(|cell| format!("   {cell}"))
+                .collect();
             format!(
                 "  {}: {{\n   \"source\": {}, \"measures\": {}, \"cells\": [\n{}\n   ]\n  }}",
                 json!(name),
@@ -185,12 +189,16 @@ fn case(cells: &[Value]) -> Value {
         }
     }
     let row = |cell: &Value| {
-        let with = cell["params"].as_object().expect("an object");
-        let with = with.iter().map(|(field, value)| {
-            let field = field.rsplit('.').next().expect("a part");
-            format!("{field} {}", value.as_str().expect("a text"))
-        });
-        let with = with.collect::<Vec<_>>().join(", ");
+        let with = cell["params"]
+            .as_object()
+            .expect("an object")
+            .iter()
+            .map(|(field, value)| {
+                let field = field.rsplit('.').next().expect("a part");
+                format!("{field} {}", value.as_str().expect("a text"))
+            })
+            .collect::<Vec<_>>()
+            .join(", ");
         let own = of(cell);
         let values = measures.iter().map(|(name, _)| {
             own.get(name).map_or(Value::Null, |measure| {

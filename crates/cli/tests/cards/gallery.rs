@@ -361,9 +361,11 @@ fn section(text: &mut String, title: &str, what: &str, questions: &[Question], c
     for question in questions {
         table(text, what, question, cards);
     }
-    let options = cards.iter().filter(|card| card.name != card.spec);
-    let options = options.map(|card| format!("`{}`", card.spec));
-    let options: Vec<_> = options.collect();
+    let options: Vec<_> = cards
+        .iter()
+        .filter(|card| card.name != card.spec)
+        .map(|card| format!("`{}`", card.spec))
+        .collect();
     if !options.is_empty() {
         let _ = write!(text, "\nWith options: {}.\n", options.join(",\n"));
     }
@@ -402,14 +404,17 @@ fn table(text: &mut String, what: &str, question: &Question, cards: &[CardData])
 /// have a value are not compared.
 fn best(column: &Column, cards: &[CardData]) -> Vec<bool> {
     let (case, with, measure) = column.of;
-    let compared = cards.iter().map(|card| {
-        let own = card.measure(case, with, measure)?;
-        let ci95 = own.ci95.filter(|_| own.runs == ALL_SEEDS)?;
-        Some((column.better.rank(own.value), ci95))
-    });
-    let compared: Vec<_> = compared.collect();
-    let first = { compared.iter().flatten() }.min_by(|a, b| a.0.total_cmp(&b.0));
-    let first = *first.unwrap_or_else(|| panic!("no card has `{measure}` in `{case}`"));
+    let compared: Vec<_> = cards
+        .iter()
+        .map(|card| {
+            let own = card.measure(case, with, measure)?;
+            let ci95 = own.ci95.filter(|_| own.runs == ALL_SEEDS)?;
+            Some((column.better.rank(own.value), ci95))
+        })
+        .collect();
+    let first = *{ compared.iter().flatten() }
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .unwrap_or_else(|| panic!("no card has `{measure}` in `{case}`"));
     let is_best =
         |own: &Option<(f64, f64)>| own.is_some_and(|own| own.0 - first.0 <= own.1 + first.1);
     compared.iter().map(is_best).collect()

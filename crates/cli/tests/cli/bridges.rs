@@ -21,8 +21,12 @@ fn the_examples_of_a_bridge_are_right() {
         shown.starts_with("subscribers: 2 circuits with 3 address ranges below 2 sites\n"),
         "{shown}"
     );
-    let row = shown.lines().find(|line| line.starts_with("east"));
-    let row: Vec<&str> = row.expect("a site").split_whitespace().collect();
+    let row: Vec<&str> = shown
+        .lines()
+        .find(|line| line.starts_with("east"))
+        .expect("a site")
+        .split_whitespace()
+        .collect();
     assert_eq!(
         row,
         ["east", "hill", "100Mbit", "200Mbit", "1", "2Mbit", "5Mbit"]

@@ -121,8 +121,10 @@ fn printed(page: &str, block: &str, folder: &Path) -> String {
         .collect::<Vec<_>>()
         .chunk_by(|_, line| !line.starts_with("$ "))
     {
-        let command = part[0].trim_end().strip_prefix("$ ");
-        let command = command.unwrap_or_else(|| panic!("{page}: no command before:\n{block}"));
+        let command = part[0]
+            .trim_end()
+            .strip_prefix("$ ")
+            .unwrap_or_else(|| panic!("{page}: no command before:\n{block}"));
         let output = run(command, folder);
         found += part[0];
         let shown: Vec<&str> = part[1..].iter().map(|line| line.trim_end()).collect();

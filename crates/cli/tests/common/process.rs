@@ -82,8 +82,9 @@ impl Running {
         let tasks = format!("/proc/{}/task", self.id());
         wait_for("a standstill", || {
             let tasks = fs::read_dir(&tasks).expect("it lives");
-            let stats = tasks.map(|task| fs::read_to_string(task?.path().join("stat")));
-            let mut stats = stats.map(|stat| stat.expect("its threads stay"));
+            let mut stats = tasks
+                .map(|task| fs::read_to_string(task?.path().join("stat")))
+                .map(|stat| stat.expect("its threads stay"));
             stats.all(|stat| stat.contains(") T "))
         });
     }
@@ -117,8 +118,8 @@ impl Drop for Running {
 /// `sojourn bridge` in the middle of a link, ready.
 pub fn bridge(link: &Link, words: &str, dir: &Path) -> Running {
     let mut command = program(&format!("bridge {words}"), dir);
-    let command = command.stdout(Stdio::piped());
-    let mut running = link.middle.run(|| Running::start(command));
+    command.stdout(Stdio::piped());
+    let mut running = link.middle.run(|| Running::start(&mut command));
     let ready = running.first_line();
     assert!(ready.starts_with("ready: a1 <-> b1"), "{ready:?}");
     running

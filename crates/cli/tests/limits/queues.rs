@@ -147,12 +147,15 @@ pub(crate) fn cases() -> Vec<Case> {
         ("netem delay 5ms", "dumbbell.qdisc: "),
     ];
     let short = short.map(|(words, says)| (words.to_owned(), says));
-    let cases = long.into_iter().chain(short).map(|(words, says)| {
-        let mut case = changed("\"fq_codel\"", &format!("\"{words}\""), "8:");
-        says.clone_into(&mut case.says);
-        case
-    });
-    let mut cases: Vec<Case> = cases.collect();
+    let mut cases: Vec<Case> = long
+        .into_iter()
+        .chain(short)
+        .map(|(words, says)| {
+            let mut case = changed("\"fq_codel\"", &format!("\"{words}\""), "8:");
+            says.clone_into(&mut case.says);
+            case
+        })
+        .collect();
     cases.push(changed(
         "\"fq_codel\"",
         &format!("\"{}\"", nested("htb rate 1mbit over ", 9)),

@@ -28,8 +28,8 @@ pub(crate) fn measured(line: &Line, ways: &[usize]) -> Measurement {
         ..Options::default()
     };
     let text = line.scenario(&like);
-    let scenario = Scenario::parse("known", &text, Path::new(""), &options);
-    let scenario = scenario.expect("a line has a scenario");
+    let scenario =
+        Scenario::parse("known", &text, Path::new(""), &options).expect("a line has a scenario");
     let stop = AtomicBool::new(false);
     let runs = run(&Sim, &scenario.cells, NonZeroUsize::MIN, &stop, &());
     let run = runs.into_iter().next().expect("one seed");

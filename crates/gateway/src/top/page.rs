@@ -175,10 +175,11 @@ fn dual_rows(view: &View, side: usize, way: &Way) -> Vec<String> {
             .and_then(|(old, seconds)| Some((old.queue_named(&queue.name)?, seconds)));
         let pace = before.and_then(|(old, seconds)| queue.queued.pace(&old.queued, seconds));
         let waited = before.and_then(|(old, _)| queue.delays.waited(&old.delays, bounds));
-        let came = before.and_then(|(old, seconds)| queue.came_marked(old, seconds));
+        let came = before
+            .and_then(|(old, seconds)| queue.came_marked(old, seconds))
+            .filter(|came| *came > 0.0);
         let [bits, packets, drops, marks] = paces(pace);
         let [mean, high] = waits(waited, bounds);
-        let came = came.filter(|came| *came > 0.0);
         row([
             &format!("  {} queue", queue.name),
             &bits,

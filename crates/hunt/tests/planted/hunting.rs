@@ -16,12 +16,12 @@ pub(crate) fn hunt(
     goes_on: &mut dyn FnMut(usize) -> bool,
 ) -> (Option<Found>, Progress) {
     let (name, none) = (family.name, Options::default());
-    let space = Space::parse(name, family.space, Path::new(""), &none, &[]);
-    let space = space.unwrap_or_else(|problems| panic!("{problems}"));
+    let space = Space::parse(name, family.space, Path::new(""), &none, &[])
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let checks: Vec<String> = family.properties.iter().map(|&it| it.into()).collect();
     let full = fullest(&space).unwrap_or_else(|problems| panic!("{problems}"));
-    let property = Property::read(&checks, &full, [None, None]);
-    let property = property.unwrap_or_else(|problems| panic!("{problems}"));
+    let property = Property::read(&checks, &full, [None, None])
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let search = Hunt {
         space: &space,
         property: &property,

@@ -72,9 +72,9 @@ fn difference(flaw: Flaw, a: Span, b: Span) -> f64 {
 impl Pie {
     fn update(&self, state: &mut State) {
         let scale = TUNING.iter().find(|(below, _)| state.probability < *below);
-        let step = 0.125 * difference(self.flaw, state.delay, TARGET)
+        let full = 0.125 * difference(self.flaw, state.delay, TARGET)
             + 1.25 * difference(self.flaw, state.delay, state.before);
-        let mut step = step / scale.map_or(1.0, |(_, scale)| *scale);
+        let mut step = full / scale.map_or(1.0, |(_, scale)| *scale);
         if state.probability >= 0.1 {
             step = step.min(0.02);
         }

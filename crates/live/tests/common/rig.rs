@@ -206,8 +206,9 @@ impl Net {
         for device in devices {
             let show = ["-o", "link", "show", "dev", device];
             wait_for(&format!("{device} is operational"), || {
-                let output = self.run(|| Command::new("ip").args(show).output());
-                let output = output.expect("these tests need iproute2");
+                let output = self
+                    .run(|| Command::new("ip").args(show).output())
+                    .expect("these tests need iproute2");
                 String::from_utf8_lossy(&output.stdout).contains(" state UP ")
             });
         }

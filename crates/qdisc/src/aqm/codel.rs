@@ -194,10 +194,10 @@ impl Codel {
     /// Sojourn time and time in the units that the law reckons with.
     #[inline]
     fn clock(&self, sojourn: Span, now: Time) -> (Span, Time) {
-        let now = now.as_nanos();
+        let exact = now.as_nanos();
         // A packet has arrived before now, so that nothing wraps.
-        let arrived = now.wrapping_sub(sojourn.as_nanos()) & self.unit;
-        let now = now & self.unit;
+        let arrived = exact.wrapping_sub(sojourn.as_nanos()) & self.unit;
+        let now = exact & self.unit;
         let sojourn = Span::from_nanos(now.wrapping_sub(arrived));
         (sojourn, Time::from_nanos(now))
     }

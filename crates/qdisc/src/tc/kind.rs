@@ -146,13 +146,12 @@ impl Given<'_> {
 
     /// A discipline of the same kind that runs, with the given options as they are given.
     fn laid_over(&mut self, running: &Spec) -> Result<Spec, SpecError> {
-        let kept = self
+        let end = end_of(self.text);
+        let kept: Vec<_> = self
             .kind
             .derived
             .iter()
-            .filter(|group| !group.iter().any(|name| self.has(name)));
-        let end = end_of(self.text);
-        let kept: Vec<_> = kept
+            .filter(|group| !group.iter().any(|name| self.has(name)))
             .flat_map(|group| group.iter())
             .filter_map(|name| {
                 let (opt, _) = self.kind.option(name)?;

@@ -8,6 +8,7 @@ use crate::report::Value;
 use crate::spec::Spec;
 use crate::{AckFilter, DiffServ, Framing, Isolation};
 use alloc::string::ToString;
+use core::ops::RangeInclusive;
 use sojourn_units::{Rate, Span};
 
 /// An option of a discipline.
@@ -384,7 +385,7 @@ pub(super) use {field, kept, named, options, stats};
 pub(super) const fn opt(
     name: &'static str,
     unit: Unit,
-    range: (u64, u64),
+    range: RangeInclusive<u64>,
     access: Access,
     meaning: &'static str,
 ) -> Opt {
@@ -392,8 +393,8 @@ pub(super) const fn opt(
         name,
         aliases: &[],
         unit,
-        min: range.0,
-        max: range.1,
+        min: *range.start(),
+        max: *range.end(),
         initial: Initial::Value,
         meaning,
         ours: false,
@@ -408,23 +409,23 @@ pub(super) const fn opt(
 
 /// The discipline that holds the packets; the rest of the string.
 pub(super) const fn over(meaning: &'static str) -> Opt {
-    opt("over", Unit::Discipline, (0, 0), Access::NONE, meaning)
+    opt("over", Unit::Discipline, 0..=0, Access::NONE, meaning)
 }
 
 pub(super) const fn time(name: &'static str, access: Access, meaning: &'static str) -> Opt {
-    opt(name, Unit::Time, (1, TIME), access, meaning)
+    opt(name, Unit::Time, 1..=TIME, access, meaning)
 }
 
 pub(super) const fn size(name: &'static str, access: Access, meaning: &'static str) -> Opt {
-    opt(name, Unit::Bytes, (1, SIZE), access, meaning)
+    opt(name, Unit::Bytes, 1..=SIZE, access, meaning)
 }
 
 pub(super) const fn rate(name: &'static str, access: Access, meaning: &'static str) -> Opt {
-    opt(name, Unit::Rate, (8, RATE), access, meaning)
+    opt(name, Unit::Rate, 8..=RATE, access, meaning)
 }
 
 pub(super) const fn fraction(name: &'static str, access: Access, meaning: &'static str) -> Opt {
-    opt(name, Unit::Fraction, (0, 1), access, meaning)
+    opt(name, Unit::Fraction, 0..=1, access, meaning)
 }
 
 /// A switch, which is shown when it is on.
@@ -434,7 +435,7 @@ pub(super) const fn switch(
     access: Access,
     meaning: &'static str,
 ) -> Opt {
-    let opt = opt(name, Unit::Switch(off), (0, 1), access, meaning);
+    let opt = opt(name, Unit::Switch(off), 0..=1, access, meaning);
     when(opt, When::On, When::On)
 }
 
@@ -445,7 +446,7 @@ pub(super) const fn choice(
     access: Access,
     meaning: &'static str,
 ) -> Opt {
-    let opt = opt(name, Unit::Choice(words), (0, 0), access, meaning);
+    let opt = opt(name, Unit::Choice(words), 0..=0, access, meaning);
     from(opt, name)
 }
 

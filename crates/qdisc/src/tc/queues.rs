@@ -33,7 +33,8 @@ impl Report {
     /// each.
     pub fn of_queues(
         spec: Option<&Spec>,
-        (counters, backlog): (&Counters, Backlog),
+        counters: &Counters,
+        backlog: Backlog,
         queues: &[Self],
     ) -> Self {
         let all: Vec<&[Field]> = queues.iter().map(|report| &*report.stats).collect();
@@ -92,8 +93,8 @@ fn group_of<'a>(stats: &'a [Field], name: &str, index: usize) -> Option<&'a [Fie
 fn number_of(all: &[&[Field]], name: &str) -> i64 {
     // A queue that no packet has come to has seen no size and no delay.
     let is_used = |stats: &&&[Field]| number(stats, "sent_packets") + number(stats, "packets") > 0;
-    let used: Vec<_> = all.iter().filter(is_used).collect();
-    let used = used.iter().map(|stats| number(stats, name));
+    let in_use: Vec<_> = all.iter().filter(is_used).collect();
+    let used = in_use.iter().map(|stats| number(stats, name));
     let mut of_all = all.iter().map(|stats| number(stats, name));
     let found = match rule(name) {
         Merge::Sum => return of_all.fold(0, i64::saturating_add),

@@ -7,7 +7,7 @@ use super::relative::LinkPath;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_span, rate_in_bytes, show_rate};
+use sojourn_units::{Rate, Span, parse_rate, parse_span, rate_in_bytes, show_rate};
 
 /// How a queue's string is read. By default on its own and strictly, as [`Entrance`] is.
 ///
@@ -102,8 +102,8 @@ impl Reader {
         let number = match opt.unit {
             Unit::Rate => parse_rate(&whole).map(Rate::as_bps),
             _ => parse_span(&whole).map(Span::as_nanos),
-        };
-        let number = number.map_err(|_: UnitError| ()).ok()?;
+        }
+        .ok()?;
         self.note(format!(
             "`{} {text}` has no unit: tc takes it for {whole}",
             opt.name

@@ -10,24 +10,31 @@ use sojourn_units::Time;
 /// A class that is in no heap.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
+/// A class and its time; the order is the heap's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Due {
+    pub(super) at: Time,
+    pub(super) class: u32,
+}
+
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heap(Vec<(Time, u32)>);
+pub(super) struct Heap(Vec<Due>);
 
 impl Heap {
     /// The earliest.
-    pub(super) fn first(&self) -> Option<(Time, u32)> {
+    pub(super) fn first(&self) -> Option<Due> {
         self.0.first().copied()
     }
 
     /// Puts a class in, or gives it another time; `places` is by class.
     pub(super) fn set(&mut self, places: &mut [u32], class: u32, at: Time) {
-        let place = places[class as usize];
-        if place == NOWHERE {
-            self.0.push((at, class));
+        let kept = places[class as usize];
+        if kept == NOWHERE {
+            self.0.push(Due { at, class });
             return self.up(places, self.0.len() - 1);
         }
-        let place = place as usize;
-        let was = core::mem::replace(&mut self.0[place].0, at);
+        let place = kept as usize;
+        let was = core::mem::replace(&mut self.0[place].at, at);
         if at < was {
             self.up(places, place);
         } else if at > was {
@@ -37,15 +44,15 @@ impl Heap {
 
     /// Takes a class out; one that is in no heap stays so.
     pub(super) fn remove(&mut self, places: &mut [u32], class: u32) {
-        let place = core::mem::replace(&mut places[class as usize], NOWHERE);
-        if place == NOWHERE {
+        let kept = core::mem::replace(&mut places[class as usize], NOWHERE);
+        if kept == NOWHERE {
             return;
         }
-        let place = place as usize;
+        let place = kept as usize;
         self.0.swap_remove(place);
-        if let Some(&(_, moved)) = self.0.get(place) {
+        if let Some(&moved) = self.0.get(place) {
             self.up(places, place);
-            self.down(places, places[moved as usize] as usize);
+            self.down(places, places[moved.class as usize] as usize);
         }
     }
 
@@ -82,9 +89,9 @@ impl Heap {
         self.put(places, place, entry);
     }
 
-    fn put(&mut self, places: &mut [u32], place: usize, entry: (Time, u32)) {
+    fn put(&mut self, places: &mut [u32], place: usize, entry: Due) {
         self.0[place] = entry;
-        places[entry.1 as usize] = place as u32;
+        places[entry.class as usize] = place as u32;
     }
 }
 
@@ -110,7 +117,7 @@ mod tests {
                     heap.set(&mut places, class, Time::from_nanos(at));
                     model.insert(class, Time::from_nanos(at));
                 }
-                let first = model.iter().map(|(&class, &at)| (at, class)).min();
+                let first = model.iter().map(|(&class, &at)| Due { at, class }).min();
                 prop_assert_eq!(heap.first(), first);
             }
         }

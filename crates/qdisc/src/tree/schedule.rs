@@ -176,10 +176,10 @@ impl Schedule {
     /// The next leaf, and whose tokens it leaves on; or when there will be one, [`Time::MAX`] for
     /// never.
     pub(super) fn next(&mut self, now: Time) -> Result<(u32, u32), Time> {
-        while let Some((_, number)) = self.timers.first().filter(|(at, _)| *at <= now) {
-            self.update(number, now);
+        while let Some(due) = self.timers.first().filter(|due| due.at <= now) {
+            self.update(due.class, now);
         }
-        let never = self.timers.first().map_or(Time::MAX, |(at, _)| at);
+        let never = self.timers.first().map_or(Time::MAX, |due| due.at);
         if self.busy == 0 {
             return Err(never);
         }
@@ -190,7 +190,7 @@ impl Schedule {
         loop {
             let first = self.lines[line as usize].heap.first();
             debug_assert!(first.is_some(), "a line that is served has somebody in it");
-            let number = first.ok_or(never)?.1;
+            let number = first.ok_or(never)?.class;
             let lender = *lender.get_or_insert(number);
             let class = &self.classes[number as usize];
             if class.is_leaf() {

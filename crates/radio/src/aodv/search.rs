@@ -147,8 +147,8 @@ impl<D: Copy> Aodv<D> {
             None => first,
             Some(route) if params.rules == Rules::Ns2 => beyond(search.ttl.max(route.hops)),
             Some(route) => route.hops.saturating_add(more),
-        };
-        let ttl = ttl.min(params.diameter);
+        }
+        .min(params.diameter);
         let is_wide = ttl == params.diameter;
         search.asked += u32::from(is_wide);
         let asked = search.asked.max(1);

@@ -185,8 +185,8 @@ pub(super) fn agreement_tables(labels: &Labels<'_>) -> Value {
             why => why(c, first),
         }
     };
-    let pairs = agreement_of(labels);
-    let pairs = pairs.iter().map(|pair| {
+    let all = agreement_of(labels);
+    let pairs = all.iter().map(|pair| {
         context! {
             first => pair.first.as_str(),
             other => pair.other.as_str(),

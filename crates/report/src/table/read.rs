@@ -189,14 +189,14 @@ impl<R: ChunkReader + 'static> Groups<R> {
         if let Some((run, _)) = all.find(|(_, (_, stretches))| stretches.is_empty()) {
             return Err(Damage::Lacking(run.clone()));
         }
-        let mut runs: Vec<_> = runs.into_iter().collect();
-        runs.sort_by_key(|(_, (number, _))| *number);
-        let runs = runs
-            .into_iter()
-            .map(|(run, (_, stretches))| (run, stretches));
+        let mut sorted: Vec<_> = runs.into_iter().collect();
+        sorted.sort_by_key(|(_, (number, _))| *number);
         Ok(Self {
             file,
-            runs: runs.collect(),
+            runs: sorted
+                .into_iter()
+                .map(|(run, (_, stretches))| (run, stretches))
+                .collect(),
             recent: Mutex::default(),
         })
     }

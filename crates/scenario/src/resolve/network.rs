@@ -140,12 +140,12 @@ impl Resolver<'_> {
                 || format!("{}-{}", names[from], names[to]),
                 |name| name.0.clone(),
             );
-            let hop = self.line(&path, &format!("{path}.autorate"), link.hop.clone());
             let first = network.interfaces.len();
             let both = (first..=first + usize::from(link.duplex == Some(true))).collect();
-            let hop = hop.inspect(|hop| self.measured_later(&path, &hop.queue, both));
-            let hop =
-                hop.and_then(|hop| Some((self.plain(&path, hop.queue.entrance.clone())?, hop)));
+            let hop = self
+                .line(&path, &format!("{path}.autorate"), link.hop.clone())
+                .inspect(|hop| self.measured_later(&path, &hop.queue, both))
+                .and_then(|hop| Some((self.plain(&path, hop.queue.entrance.clone())?, hop)));
             let Some((queue, Hop { line, autorate, .. })) = hop else {
                 good = false;
                 continue;

@@ -62,12 +62,12 @@ impl Resolver<'_> {
         let mut qdiscs = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let own = nodes.get(index).and_then(|node| node.qdisc.as_ref());
-            let queue = own.or(table.qdisc.as_ref()).map(|queue| queue.0.clone());
             let path = match own {
                 Some(_) => format!("node.{name}"),
                 None => "radio".to_owned(),
             };
-            let queue = queue.map_or(Some(DEFAULT_QDISC), |words| {
+            let words = own.or(table.qdisc.as_ref()).map(|queue| queue.0.clone());
+            let queue = words.map_or(Some(DEFAULT_QDISC), |words| {
                 let key = format!("{path}.qdisc");
                 let queue = words.for_link(&key, link_path(file, None), self.problems)?;
                 self.plain(&path, queue)
@@ -271,11 +271,11 @@ impl Resolver<'_> {
             Some(ProfileWord::StandardG) => ("802.11g", |_| true),
             _ => ("802.11b", |rate| !Profile::is_ofdm(rate)),
         };
-        let its: Vec<Rate> = known.into_iter().filter(|rate| has(*rate)).collect();
-        if its.contains(&rate) {
+        let its_rates: Vec<Rate> = known.into_iter().filter(|rate| has(*rate)).collect();
+        if its_rates.contains(&rate) {
             return Some(rate);
         }
-        let its = its
+        let its = its_rates
             .into_iter()
             .map(show_rate)
             .collect::<Vec<_>>()

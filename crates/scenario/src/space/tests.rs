@@ -86,8 +86,9 @@ fn a_point_is_a_scenario_of_its_own() {
 fn a_flow_whose_count_is_zero_is_absent() {
     let space = space(&Options::default(), &[]).expect("a space");
     let [first, second, rate] = [Gene::Step(0), Gene::Step(0), Gene::Value(1e6)];
-    let scenario = space.scenario(&[first, second, rate, Gene::Value(0.0)], &[1, 2]);
-    let scenario = scenario.expect("it is a scenario");
+    let scenario = space
+        .scenario(&[first, second, rate, Gene::Value(0.0)], &[1, 2])
+        .expect("it is a scenario");
     assert_eq!(scenario.cells.len(), 2);
     assert_eq!(scenario.cells[0].flows.len(), 1);
 }
@@ -209,8 +210,9 @@ fn what_is_wrong_is_told_with_its_place() {
 
 #[test]
 fn a_run_refuses_an_interval() {
-    let problems = Scenario::parse("space.toml", FILE, Path::new(""), &Options::default());
-    let problems = problems.expect_err("intervals are for hunts").to_string();
+    let problems = Scenario::parse("space.toml", FILE, Path::new(""), &Options::default())
+        .expect_err("intervals are for hunts")
+        .to_string();
     assert!(
         problems.contains("space.toml:13:20") && problems.contains("sojourn hunt"),
         "{problems}"

@@ -66,13 +66,14 @@ impl Reading<'_> {
         if table.pair.is_empty() {
             self.complain("pair", "at least one pair is needed");
         }
-        let pairs: Vec<_> = table
+        // All are read before one that is wrong ends it, so that all that is wrong is told.
+        let read: Vec<_> = table
             .pair
             .into_iter()
             .enumerate()
             .map(|(index, pair)| self.pair(index, pair))
             .collect();
-        let pairs: Vec<BridgePair> = pairs.into_iter().collect::<Option<_>>()?;
+        let pairs: Vec<BridgePair> = read.into_iter().collect::<Option<_>>()?;
         for (index, pair) in pairs.iter().enumerate() {
             // By number: the names may be the same.
             let place = format!("pair[{}]", index + 1);

@@ -64,8 +64,9 @@ impl Fleet {
             (None, [only]) => Some(only),
             (None, _) => return Err(AskError::WhichPair(names())),
         };
-        let found = found.map(|member| (member.name.clone(), member.remote.clone()));
-        found.ok_or_else(|| AskError::NoPair(name.unwrap_or_default().to_owned(), names()))
+        found
+            .map(|member| (member.name.clone(), member.remote.clone()))
+            .ok_or_else(|| AskError::NoPair(name.unwrap_or_default().to_owned(), names()))
     }
 
     /// What has been counted: of one pair by its name, or of all. Of several those that do not

@@ -113,8 +113,7 @@ pub(super) fn serve(
             continue;
         };
         let page = Arc::clone(page);
-        let client = thread::Builder::new().name("scrape".into());
-        let client = client.spawn(move || {
+        let client = thread::Builder::new().name("scrape".into()).spawn(move || {
             let wrong = || Response {
                 status: "400 Bad Request",
                 content_type: "text/plain; charset=utf-8",

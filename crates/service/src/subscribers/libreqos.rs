@@ -110,8 +110,8 @@ impl Network<'_> {
             Ok(_) => return self.complain("", "", "is not an object of sites"),
             Err(error) => {
                 let before = self.text.split_inclusive('\n').map(str::len);
-                let start: usize = before.take(error.line().saturating_sub(1)).sum();
-                let start = start + error.column().saturating_sub(1);
+                let line: usize = before.take(error.line().saturating_sub(1)).sum();
+                let start = line + error.column().saturating_sub(1);
                 let at = Origin::new(self.source, start..start + 1);
                 let problem = Problem::new(at, "", format!("not JSON: {error}"));
                 return self.problems.refuse(problem);
@@ -459,8 +459,7 @@ impl<'a> Devices<'a> {
 /// Where a record stands: what stands before it, comments and empty lines, belongs to it for its
 /// reader.
 fn place(text: &str, source: usize, record: &StringRecord) -> Origin {
-    let start = record.position().map_or(0, csv::Position::byte) as usize;
-    let mut start = start.min(text.len());
+    let mut start = (record.position().map_or(0, csv::Position::byte) as usize).min(text.len());
     loop {
         let line = text.get(start..).unwrap_or_default();
         let end = line.find('\n').map_or(line.len(), |at| at + 1);

@@ -57,12 +57,12 @@ impl Draft {
         let (bare, addressed): (Vec<_>, Vec<_>) =
             (self.circuits.iter()).partition(|circuit| circuit.prefixes.is_empty());
         let addressed: BTreeSet<_> = addressed.iter().map(|circuit| &circuit.name).collect();
+        let circuits = bare.iter().map(|circuit| of(&circuit.name, None));
         let devices = self
             .bare
             .iter()
-            .filter(|(circuit, _)| addressed.contains(circuit));
-        let circuits = bare.iter().map(|circuit| of(&circuit.name, None));
-        let devices = devices.map(|(circuit, device)| of(circuit, Some(device)));
+            .filter(|(circuit, _)| addressed.contains(circuit))
+            .map(|(circuit, device)| of(circuit, Some(device)));
         circuits.chain(devices).collect()
     }
 

@@ -413,9 +413,10 @@ impl<'a> Evaluator<'a> {
             let step = |a: f64, b: f64| if rising { b - a } else { a - b };
             let (a, b) = (pair[0].median, pair[1].median);
             let room = step(a, b) / a.abs().max(f64::MIN_POSITIVE) + slack;
-            let seeds = pair[0].seeds.iter().zip(&pair[1].seeds);
             let allowed = slack * a.abs();
-            let seeds: Vec<f64> = seeds.map(|(a, b)| step(*a, *b) + allowed).collect();
+            let seeds: Vec<f64> = (pair[0].seeds.iter().zip(&pair[1].seeds))
+                .map(|(a, b)| step(*a, *b) + allowed)
+                .collect();
             // Written so that no value is no step in the right direction.
             let finding = match seeds[..] {
                 [] => Finding::of(room >= 0.0),

@@ -153,8 +153,8 @@ fn of_run(name: &str, numbers: &[f64]) -> Result<Figure, (String, String)> {
     if let Some((figure, Shape::Distribution)) = plain(base) {
         return Ok(figure.with(Taken::named(base, word, numbers)?));
     }
-    let known: Vec<String> = all().map(|(name, ..)| name).collect();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let names: Vec<String> = all().map(|(name, ..)| name).collect();
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let help = suggestion(name, &known);
     Err((format!("unknown figure `{name}`"), help))
 }

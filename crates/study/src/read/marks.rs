@@ -118,8 +118,8 @@ impl Reader {
             }) => items,
             Some(node) => vec![node],
         };
-        let known: Vec<String> = self.worlds.iter().map(ToString::to_string).collect();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let names: Vec<String> = self.worlds.iter().map(ToString::to_string).collect();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut found = Vec::new();
         for Node { text, at, .. } in nodes {
             let Some(place) = known.iter().position(|name| *name == text) else {

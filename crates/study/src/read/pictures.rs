@@ -275,12 +275,11 @@ impl Reader {
     fn flows_or_links(&mut self, fields: &Fields<'_>) -> Option<String> {
         let of: Written = fields.field("of", &mut self.problems)?;
         let words = &self.words;
-        let mut names = words.links.iter().chain(&words.flows);
-        if names.any(|name| claims::fits(name, &of.text)) {
+        let names: Vec<String> = words.links.iter().chain(&words.flows).cloned().collect();
+        if names.iter().any(|name| claims::fits(name, &of.text)) {
             return Some(of.text);
         }
-        let known: Vec<String> = words.links.iter().chain(&words.flows).cloned().collect();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let message = |text: &str| format!("no scenario has a flow or a link `{text}`");
         self.unknown(&of, &fields.path("of"), message, &known)
     }
@@ -331,9 +330,10 @@ impl Reader {
 
     pub(super) fn table(&mut self, node: &Node, path: &str) -> Option<TablePlan> {
         let kind = node.text_at("kind");
-        let known = Variant::of(TABLES, kind).map(Variant::names);
-        // Of a kind that there is not, the keys are those of a table without one.
-        let known = known.or_else(|| Variant::of(TABLES, None).map(Variant::names));
+        let known = Variant::of(TABLES, kind)
+            // Of a kind that there is not, the keys are those of a table without one.
+            .or_else(|| Variant::of(TABLES, None))
+            .map(Variant::names);
         let fields = Fields::open(node, path, &known.unwrap_or_default(), &mut self.problems)?;
         match kind {
             Some("difference") => self.difference(&fields).map(TablePlan::Difference),
@@ -407,8 +407,8 @@ impl Reader {
     }
 
     fn difference(&mut self, fields: &Fields<'_>) -> Option<DifferencePlan> {
-        let above: Option<Written> = fields.field("above", &mut self.problems)?;
-        let above = above.map_or(Some(NOTABLE), |above| self.share(&above, fields))?;
+        let written: Option<Written> = fields.field("above", &mut self.problems)?;
+        let above = written.map_or(Some(NOTABLE), |above| self.share(&above, fields))?;
         let mut plan = DifferencePlan {
             title: fields.field("title", &mut self.problems)?,
             setting: self.setting(fields)?,

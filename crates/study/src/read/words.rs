@@ -11,8 +11,9 @@ use sojourn_world::ByWorld;
 impl Reader {
     fn entries(&mut self, top: &Fields<'_>, key: &str) -> Vec<Entry> {
         let table: Option<Option<Node>> = top.field(key, &mut self.problems);
-        let table = table.flatten();
-        table.map_or_else(Vec::new, |node| self.table_of(&node, key))
+        table
+            .flatten()
+            .map_or_else(Vec::new, |node| self.table_of(&node, key))
     }
 
     fn table_of(&mut self, node: &Node, path: &str) -> Vec<Entry> {
@@ -178,8 +179,9 @@ impl Reader {
 
     fn set(&mut self, axis: usize, set: &Entry) {
         let path = format!("sets.{}.{}", self.words.axes[axis].name, set.key);
-        let list = <Vec<Node>>::read(&set.node, &path, &mut self.problems);
-        let list = list.unwrap_or_default().into_iter();
+        let list = <Vec<Node>>::read(&set.node, &path, &mut self.problems)
+            .unwrap_or_default()
+            .into_iter();
         let values = list
             .filter_map(|Node { text, at, .. }| self.value_of(axis, &Written { text, at }, &path))
             .collect();

@@ -26,9 +26,9 @@ fn sacks(config: &Config, lost: &'static [u64], gap: usize, until: Time) -> Vec<
     let sacks = log
         .iter()
         .filter(|(_, side, sent, _)| *side == B && sent.segment.sack_count > 0);
-    let mut missing: Vec<u32> = sacks.clone().map(|sack| sack.2.segment.ack).collect();
-    missing.dedup();
-    let missing = *missing.get(gap).expect("a gap was seen");
+    let mut gaps: Vec<u32> = sacks.clone().map(|sack| sack.2.segment.ack).collect();
+    gaps.dedup();
+    let missing = *gaps.get(gap).expect("a gap was seen");
     sacks
         .filter(|(_, _, sent, _)| sent.segment.ack == missing)
         .map(|(at, ..)| at.as_nanos() / 1000)

@@ -221,10 +221,13 @@ fn a_capture_tells_its_round_trips() {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |place: usize| words[place].parse::<u64>().expect("a number");
         let now = Time::ZERO + Span::from_micros(number(0));
-        let digits = words[3].as_bytes().chunks(2);
-        let digits = digits.map(|two| std::str::from_utf8(two).expect("hexadecimal"));
-        let bytes = digits.map(|two| u8::from_str_radix(two, 16).expect("hexadecimal"));
-        let mut bytes: Vec<u8> = bytes.collect();
+        let digits = words[3]
+            .as_bytes()
+            .chunks(2)
+            .map(|two| std::str::from_utf8(two).expect("hexadecimal"));
+        let mut bytes: Vec<u8> = digits
+            .map(|two| u8::from_str_radix(two, 16).expect("hexadecimal"))
+            .collect();
         bytes.resize(number(2) as usize, 0);
         let frame = Frame::from_bytes(&mut pool, &bytes, now).expect("there is room");
         let (point, side) = match words[1] {

@@ -211,8 +211,7 @@ fn a_super_packet_is_cut_into_right_packets() {
             let mut data = Vec::new();
             for (index, frame) in parts.iter().enumerate() {
                 let is_last = index + 1 == parts.len();
-                let head = frame.parts().concat();
-                let head = &head[..];
+                let head = &frame.parts().concat()[..];
                 assert_eq!(head.len() as u32, frame.size());
                 assert!(frame.segments().is_none());
                 assert_eq!((frame.mark(), frame.vnet().gso_type), (9, 0));

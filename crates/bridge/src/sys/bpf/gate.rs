@@ -35,7 +35,9 @@ mod held;
 
 pub(crate) use held::Held;
 
-use super::{BPF_FUNC_KTIME_GET_NS, BPF_PSEUDO_MAP_VALUE, Instruction, ProgramLoad, Words, load};
+use super::{
+    BPF_FUNC_KTIME_GET_NS, BPF_PSEUDO_MAP_VALUE, Instruction, ProgramLoad, Words, load, op,
+};
 use crate::forwarding::random_word;
 use crate::sys::set_option;
 use std::io;
@@ -60,11 +62,11 @@ const MARK_AT: i16 = 48;
 const WHOLE: i32 = -1;
 
 /// The two halves of an instruction that loads a 64-bit number.
-fn number(register: u8, number: u64) -> [(u8, u8, i16, i32); 2] {
+fn number(register: u8, number: u64) -> [Instruction; 2] {
     let [low, high] = [number as u32, (number >> 32) as u32];
     [
-        (0x18, register, 0, low.cast_signed()),
-        (0, 0, 0, high.cast_signed()),
+        op(0x18, register, 0, low.cast_signed()),
+        op(0, 0, 0, high.cast_signed()),
     ]
 }
 
@@ -74,30 +76,29 @@ fn taking(until: &OwnedFd, passed: &OwnedFd, mark: u64) -> [Instruction; 18] {
     let [low, high] = number(1, mark);
     [
         // r6 = the frame, r0 = now
-        (0xbf, 1 << 4 | 6, 0, 0),
-        (0x85, 0, 0, BPF_FUNC_KTIME_GET_NS),
+        op(0xbf, 1 << 4 | 6, 0, 0),
+        op(0x85, 0, 0, BPF_FUNC_KTIME_GET_NS),
         // r2 = address of `until` (two slots), r2 = *(u64 *)r2; if r0 > r2, over the next five
-        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 2, 0, until.as_raw_fd()),
-        (0, 0, 0, 0),
-        (0x79, 2 << 4 | 2, 0, 0),
-        (0x2d, 2 << 4, 5, 0),
+        op(0x18, BPF_PSEUDO_MAP_VALUE << 4 | 2, 0, until.as_raw_fd()),
+        op(0, 0, 0, 0),
+        op(0x79, 2 << 4 | 2, 0, 0),
+        op(0x2d, 2 << 4, 5, 0),
         // r1 = the mark (two slots), *(u64 *)(r6 + cb) = r1, r0 = all of it, exit
         low,
         high,
-        (0x7b, 1 << 4 | 6, MARK_AT, 0),
-        (0xb7, 0, 0, WHOLE),
-        (0x95, 0, 0, 0),
+        op(0x7b, 1 << 4 | 6, MARK_AT, 0),
+        op(0xb7, 0, 0, WHOLE),
+        op(0x95, 0, 0, 0),
         // if r2 == 0, over the next four; lock *(u64 *)passed += 1
-        (0x15, 2, 4, 0),
-        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 1, 0, passed.as_raw_fd()),
-        (0, 0, 0, 0),
-        (0xb7, 3, 0, 1),
-        (0xdb, 3 << 4 | 1, 0, 0),
+        op(0x15, 2, 4, 0),
+        op(0x18, BPF_PSEUDO_MAP_VALUE << 4 | 1, 0, passed.as_raw_fd()),
+        op(0, 0, 0, 0),
+        op(0xb7, 3, 0, 1),
+        op(0xdb, 3 << 4 | 1, 0, 0),
         // r0 = nothing of it, exit
-        (0xb7, 0, 0, 0),
-        (0x95, 0, 0, 0),
+        op(0xb7, 0, 0, 0),
+        op(0x95, 0, 0, 0),
     ]
-    .map(Instruction::from)
 }
 
 /// The gate: it drops frames that bear the mark.
@@ -107,16 +108,15 @@ fn dropping(mark: u64) -> [Instruction; 8] {
         // r2 = the mark (two slots), r3 = *(u64 *)(the frame + cb); if r3 != r2, over the next two
         low,
         high,
-        (0x79, 1 << 4 | 3, MARK_AT, 0),
-        (0x5d, 2 << 4 | 3, 2, 0),
+        op(0x79, 1 << 4 | 3, MARK_AT, 0),
+        op(0x5d, 2 << 4 | 3, 2, 0),
         // r0 = drop, exit
-        (0xb7, 0, 0, TCX_DROP),
-        (0x95, 0, 0, 0),
+        op(0xb7, 0, 0, TCX_DROP),
+        op(0x95, 0, 0, 0),
         // r0 = go on, exit
-        (0xb7, 0, 0, TCX_NEXT),
-        (0x95, 0, 0, 0),
+        op(0xb7, 0, 0, TCX_NEXT),
+        op(0x95, 0, 0, 0),
     ]
-    .map(Instruction::from)
 }
 
 /// Programs at the ingress of both interfaces, which let frames pass to the kernel bridge that no

@@ -3,7 +3,7 @@
 use super::{
     BPF_FUNC_KTIME_GET_NS, BPF_MAP_CREATE, BPF_MAP_UPDATE_ELEM, BPF_PSEUDO_MAP_FD,
     BPF_PSEUDO_MAP_VALUE, Instruction, MapCreate, MapUpdate, ProgramLoad, Words, attach, call,
-    load, made,
+    load, made, op,
 };
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -44,60 +44,59 @@ fn program(words: &OwnedFd, sockets: &OwnedFd, tag_function: i32) -> [Instructio
     let (words, sockets) = (words.as_raw_fd(), sockets.as_raw_fd());
     [
         // r6 = the context, r7 = now, r8 = no tag
-        (0xbf, 1 << 4 | 6, 0, 0),
-        (0x85, 0, 0, BPF_FUNC_KTIME_GET_NS),
-        (0xbf, 7, 0, 0),
-        (0xb7, 8, 0, 0),
+        op(0xbf, 1 << 4 | 6, 0, 0),
+        op(0x85, 0, 0, BPF_FUNC_KTIME_GET_NS),
+        op(0xbf, 7, 0, 0),
+        op(0xb7, 8, 0, 0),
         // r1 = address of the words (two slots); r2 = the first; if r7 > r2, to the last part
-        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 1, 0, words),
-        (0, 0, 0, 0),
-        (0x79, 1 << 4 | 2, 0, 0),
-        (0x2d, 2 << 4 | 7, 31, 0),
+        op(0x18, BPF_PSEUDO_MAP_VALUE << 4 | 1, 0, words),
+        op(0, 0, 0, 0),
+        op(0x79, 1 << 4 | 2, 0, 0),
+        op(0x2d, 2 << 4 | 7, 31, 0),
         // make room before the frame; without it, to the redirection
-        (0xbf, 6 << 4 | 1, 0, 0),
-        (0xb7, 2, 0, -ROOM),
-        (0x85, 0, 0, BPF_FUNC_XDP_ADJUST_META),
-        (0x55, 0, 21, 0),
+        op(0xbf, 6 << 4 | 1, 0, 0),
+        op(0xb7, 2, 0, -ROOM),
+        op(0x85, 0, 0, BPF_FUNC_XDP_ADJUST_META),
+        op(0x55, 0, 21, 0),
         // *(u64 *)(r10 - 8) = 0, *(u64 *)(r10 - 16) = 0
-        (0x7b, 8 << 4 | FRAME, -8, 0),
-        (0x7b, 8 << 4 | FRAME, -16, 0),
+        op(0x7b, 8 << 4 | FRAME, -8, 0),
+        op(0x7b, 8 << 4 | FRAME, -16, 0),
         // r0 = tag_function(r6, r10 - 8, r10 - 16); without a tag over the next five
-        (0xbf, 6 << 4 | 1, 0, 0),
-        (0xbf, FRAME << 4 | 2, 0, 0),
-        (0x07, 2, 0, -8),
-        (0xbf, FRAME << 4 | 3, 0, 0),
-        (0x07, 3, 0, -16),
-        (0x85, BPF_PSEUDO_KFUNC_CALL << 4, 0, tag_function),
-        (0x55, 0, 5, 0),
+        op(0xbf, 6 << 4 | 1, 0, 0),
+        op(0xbf, FRAME << 4 | 2, 0, 0),
+        op(0x07, 2, 0, -8),
+        op(0xbf, FRAME << 4 | 3, 0, 0),
+        op(0x07, 3, 0, -16),
+        op(0x85, BPF_PSEUDO_KFUNC_CALL << 4, 0, tag_function),
+        op(0x55, 0, 5, 0),
         // r8 = TAGGED >> 16 | protocol, r8 <<= 16, r8 |= control information
-        (0x69, FRAME << 4 | 8, -8, 0),
-        (0x47, 8, 0, (TAGGED >> 16) as i32),
-        (0x67, 8, 0, 16),
-        (0x69, FRAME << 4 | 1, -16, 0),
-        (0x4f, 1 << 4 | 8, 0, 0),
+        op(0x69, FRAME << 4 | 8, -8, 0),
+        op(0x47, 8, 0, (TAGGED >> 16) as i32),
+        op(0x67, 8, 0, 16),
+        op(0x69, FRAME << 4 | 1, -16, 0),
+        op(0x4f, 1 << 4 | 8, 0, 0),
         // r1 = data_meta, r2 = data; r3 = r1 + META; if r3 > r2, to the redirection
-        (0x61, 6 << 4 | 1, 8, 0),
-        (0x61, 6 << 4 | 2, 0, 0),
-        (0xbf, 1 << 4 | 3, 0, 0),
-        (0x07, 3, 0, ROOM),
-        (0x2d, 2 << 4 | 3, 2, 0),
+        op(0x61, 6 << 4 | 1, 8, 0),
+        op(0x61, 6 << 4 | 2, 0, 0),
+        op(0xbf, 1 << 4 | 3, 0, 0),
+        op(0x07, 3, 0, ROOM),
+        op(0x2d, 2 << 4 | 3, 2, 0),
         // *(u64 *)r1 = r7, *(u64 *)(r1 + 8) = r8
-        (0x7b, 7 << 4 | 1, 0, 0),
-        (0x7b, 8 << 4 | 1, 8, 0),
+        op(0x7b, 7 << 4 | 1, 0, 0),
+        op(0x7b, 8 << 4 | 1, 8, 0),
         // r0 = bpf_redirect_map(sockets, rx_queue_index, XDP_PASS), exit
-        (0x61, 6 << 4 | 2, 16, 0),
-        (0x18, BPF_PSEUDO_MAP_FD << 4 | 1, 0, sockets),
-        (0, 0, 0, 0),
-        (0xb7, 3, 0, XDP_PASS),
-        (0x85, 0, 0, BPF_FUNC_REDIRECT_MAP),
-        (0x95, 0, 0, 0),
+        op(0x61, 6 << 4 | 2, 16, 0),
+        op(0x18, BPF_PSEUDO_MAP_FD << 4 | 1, 0, sockets),
+        op(0, 0, 0, 0),
+        op(0xb7, 3, 0, XDP_PASS),
+        op(0x85, 0, 0, BPF_FUNC_REDIRECT_MAP),
+        op(0x95, 0, 0, 0),
         // lock *(u64 *)(r1 + 8) += 1, exit
-        (0xb7, 2, 0, 1),
-        (0xdb, 2 << 4 | 1, 8, 0),
-        (0xb7, 0, 0, XDP_PASS),
-        (0x95, 0, 0, 0),
+        op(0xb7, 2, 0, 1),
+        op(0xdb, 2 << 4 | 1, 8, 0),
+        op(0xb7, 0, 0, XDP_PASS),
+        op(0x95, 0, 0, 0),
     ]
-    .map(Instruction::from)
 }
 
 /// The program at an interface, there as long as this lives: the kernel removes it with the last

@@ -58,8 +58,9 @@ fn the_larger_of_ramp_and_coupling_marks() {
     queue.probability = FIFTH;
     let mut of_1000 = |is_low, ecn, micros: Option<u64>| {
         let sojourn = micros.map(Span::from_micros);
-        let fates = (0..1000).map(|_| queue.judge_by_rfc(is_low, ecn, sojourn));
-        let fates: Vec<_> = fates.collect();
+        let fates: Vec<_> = (0..1000)
+            .map(|_| queue.judge_by_rfc(is_low, ecn, sojourn))
+            .collect();
         let count = |wanted| fates.iter().filter(|(fate, _)| *fate == wanted).count();
         let by_ramp = fates.iter().all(|(_, ramp)| *ramp);
         (count(Fate::Drop), count(Fate::Mark), by_ramp)

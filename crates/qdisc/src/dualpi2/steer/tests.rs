@@ -108,8 +108,10 @@ fn it_is_shown_and_changed() {
 /// Two queues cannot both stand for one virtual queue; the error says what can be.
 #[test]
 fn a_ceiling_is_refused() {
-    let said = "steer util 50% ceiling 60% over dualpi2".parse::<crate::Spec>();
-    let said = said.expect_err("it is refused").to_string();
+    let said = "steer util 50% ceiling 60% over dualpi2"
+        .parse::<crate::Spec>()
+        .expect_err("it is refused")
+        .to_string();
     assert!(
         said.contains("dualpi2 has two") && said.contains("fq_codel"),
         "{said}"

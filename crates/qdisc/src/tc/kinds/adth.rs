@@ -41,12 +41,12 @@ options! { AdthParams;
     TARGET: time target, "highest wanted nodal delay (queue and access to the link)";
     SAMPLING: time sampling,
         "interval of the limit's changes: a quarter of the target, at most half of it";
-    MIN: opt(Unit::Packets, (1, COUNT)) min, "smallest limit";
-    MAX: opt(Unit::Packets, (1, COUNT)) max, "largest limit of a flow";
+    MIN: opt(Unit::Packets, 1..=COUNT) min, "smallest limit";
+    MAX: opt(Unit::Packets, 1..=COUNT) max, "largest limit of a flow";
     FMIN: fraction fmin, "smallest queue length factor";
-    FMAX: opt(Unit::Fraction, (0, 100)) fmax, "largest queue length factor";
-    DROP: opt(ENDS, (0, 1)) drop, "end at which packets above a new limit are dropped";
-    FULL: opt(ENDS, (0, 1)) full,
+    FMAX: opt(Unit::Fraction, 0..=100) fmax, "largest queue length factor";
+    DROP: opt(ENDS, 0..=1) drop, "end at which packets above a new limit are dropped";
+    FULL: opt(ENDS, 0..=1) full,
         "what a full queue drops: its oldest packet, or the one that arrives";
     PURGE: switch(Some("nopurge")) purge,
         "drop packets above a new limit at once; otherwise each arrival replaces one packet";
@@ -56,7 +56,7 @@ const SAMPLES: Opt = from(SAMPLING, "a quarter of `target`");
 const LIMIT: Opt = opt(
     "limit",
     Unit::Packets,
-    (1, COUNT),
+    1..=COUNT,
     Access {
         get: QUEUE.access.get,
         set: |spec, amount| {

@@ -34,7 +34,7 @@ const LEAST: Rate = Rate::from_bps(8);
 const BANDWIDTH: Opt = opt(
     "bandwidth",
     Unit::Rate,
-    (0, RATE),
+    0..=RATE,
     kept!(
         CakeParams;
         |cake| cake.bandwidth.amount().or(Some(Amount::Word("unlimited")));
@@ -71,7 +71,7 @@ options! { CakeParams;
         "drop ACKs that a newer ACK replaces";
     SPLIT_GSO: switch(Some("no-split-gso")) split_gso as "split-gso",
         "cut super-packets into their segments";
-    RTT: opt(Unit::Time, (1000, TIME)) rtt,
+    RTT: opt(Unit::Time, 1000..=TIME) rtt,
         "round-trip time that the AQM is tuned for; its target is a twentieth";
 }
 options! { CakeParams;
@@ -95,7 +95,7 @@ const CE_SELECTOR: Opt = opt(
      ECT(0)",
 );
 options! { CakeMqParams;
-    QUEUES: opt(Unit::Count, (1, WORKERS as u64)) queues,
+    QUEUES: opt(Unit::Count, 1..=WORKERS as u64) queues,
         "number of queues for the flows; in Linux, that of the device";
 }
 const RTT_BY_NAME: Opt = choice(
@@ -133,12 +133,12 @@ const CELLS: Opt = choice(
     "cells of the link: 48 bytes in 53 or 64 in 65",
 );
 options! { CakeParams;
-    OVERHEAD: opt(Unit::Signed(-64, 256), (0, 0)) link.overhead as "overhead",
+    OVERHEAD: opt(Unit::Signed(-64, 256), 0..=0) link.overhead as "overhead",
         "bytes added to each packet, from its network header";
-    MPU: opt(Unit::Count, (0, 256)) link.mpu as "mpu", "smallest size of a packet on the link";
+    MPU: opt(Unit::Count, 0..=256) link.mpu as "mpu", "smallest size of a packet on the link";
     MEMLIMIT: size memlimit,
         "memory limit; above it the longest queue of all tins drops its head";
-    FWMARK: opt(Unit::Mask, (0, u32::MAX as u64)) fwmark,
+    FWMARK: opt(Unit::Mask, 0..=u32::MAX as u64) fwmark,
         "bits of the firewall mark that select a tin; 1 is the first tin shown";
 }
 

@@ -18,7 +18,7 @@ options! { CodelParams;
     pub(super) INTERVAL: time interval,
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
-    WHOSE: opt(LAWS, (0, CodelLaw::WORDS.len() as u64 - 1)) law,
+    WHOSE: opt(LAWS, 0..=CodelLaw::WORDS.len() as u64 - 1) law,
         "CoDel's arithmetic: Linux drops again sooner than RFC 8289; linux-3.5 is Linux before \
          March 2026, where sparse flows lose more; ns2 is the code of 2012";
 }
@@ -27,7 +27,7 @@ const SELECTOR: Opt = json(
     opt(
         "ce_threshold_selector",
         Unit::Word(&CeSelector::WORDS),
-        (0, CeSelector::WORDS.len() as u64 - 1),
+        0..=CeSelector::WORDS.len() as u64 - 1,
         kept!(
             CodelParams;
             |codel| match (codel.ce_threshold, codel.ce_selector) {

@@ -7,7 +7,7 @@ use crate::tc::opt::{Access, Amount, COUNT, Datum, Opt, Unit, opt, switch};
 /// A limit in packets.
 pub(super) const fn packet_limit(access: Access) -> Opt {
     let meaning = "largest number of packets in the queue";
-    opt("limit", Unit::Packets, (1, COUNT), access, meaning)
+    opt("limit", Unit::Packets, 1..=COUNT, access, meaning)
 }
 
 /// The limit of one queue under a policy.

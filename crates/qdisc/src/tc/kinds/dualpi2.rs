@@ -17,7 +17,7 @@ const MOST_HZ: u64 = (1 << 23) - 1;
 
 /// A weight: in Hz for people, kept in 1/256 Hz, to which it is cut as tc does.
 const fn weight(name: &'static str, access: Access, meaning: &'static str) -> Opt {
-    opt(name, Unit::Fraction, (0, MOST_HZ), access, meaning)
+    opt(name, Unit::Fraction, 0..=MOST_HZ, access, meaning)
 }
 
 fn steps(amount: Amount) -> u32 {
@@ -46,26 +46,26 @@ const BETA: Opt = weight(
     "weight of the delay's trend, in Hz, to 1/256",
 );
 options! { DualPi2Params;
-    LIMIT: opt(Unit::Packets, (1, COUNT)) limit, "largest number of packets, in both queues \
+    LIMIT: opt(Unit::Packets, 1..=COUNT) limit, "largest number of packets, in both queues \
         together";
-    MEMLIMIT: opt(Unit::Bytes, (1, SIZE)) memlimit, "memory limit of both queues together";
-    TARGET: opt(Unit::Time, (0, TIME)) target, "target delay of the C queue";
+    MEMLIMIT: opt(Unit::Bytes, 1..=SIZE) memlimit, "memory limit of both queues together";
+    TARGET: opt(Unit::Time, 0..=TIME) target, "target delay of the C queue";
     TUPDATE: time tupdate, "interval of the probability's updates";
-    STEP: opt(Unit::TimeOrPackets, (0, COUNT)) step_thresh,
+    STEP: opt(Unit::TimeOrPackets, 0..=COUNT) step_thresh,
         "delay, or packets behind it, above which every packet of the L queue is marked";
-    MIN_QLEN: opt(Unit::Packets, (0, COUNT)) min_qlen_step,
+    MIN_QLEN: opt(Unit::Packets, 0..=COUNT) min_qlen_step,
         "packets that must wait in the L queue for that";
-    COUPLING: opt(Unit::Count, (1, 255)) coupling_factor,
+    COUPLING: opt(Unit::Count, 1..=255) coupling_factor,
         "ratio of the L queue's probability to the base probability";
-    PROTECTION: opt(Unit::Percent, (0, 100)) classic_protection,
+    PROTECTION: opt(Unit::Percent, 0..=100) classic_protection,
         "weight of the C queue while packets wait in both queues";
     SPLIT_GSO: switch(Some("no_split_gso")) split_gso, "cut super-packets into segments";
-    WHOSE: opt(LAWS, (0, DualLaw::WORDS.len() as u64 - 1)) law,
+    WHOSE: opt(LAWS, 0..=DualLaw::WORDS.len() as u64 - 1) law,
         "whose rules: Linux marks the L queue by a step and rolls dice; RFC 9332 marks it by a \
          ramp, takes each n-th packet, and spares none because little waits (its own values are \
          tupdate 15ms alpha 0.15 beta 3 min_qlen_step 1 classic_protection 6)";
     RAMP: time ramp, "with `law rfc9332`: delay of the L queue from which the ramp rises from 0";
-    RAMP_RANGE: opt(Unit::Time, (0, TIME)) ramp_range,
+    RAMP_RANGE: opt(Unit::Time, 0..=TIME) ramp_range,
         "with `law rfc9332`: delay in which it rises to 1";
 }
 const LAWS: Unit = Unit::Word(&DualLaw::WORDS);
@@ -103,7 +103,7 @@ const LONGEST: Opt = rtt(
 /// A round trip, of which nothing is kept.
 const fn rtt(name: &'static str, meaning: &'static str) -> Opt {
     from(
-        opt(name, Unit::Time, (1000, TIME), Access::NONE, meaning),
+        opt(name, Unit::Time, 1000..=TIME, Access::NONE, meaning),
         "none",
     )
 }

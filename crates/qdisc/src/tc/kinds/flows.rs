@@ -12,7 +12,7 @@ use crate::{AckFilter, Isolation};
 
 pub(super) const FLOW_LIMIT: Opt = packet_limit(field!(FlowParams, limit));
 options! { FlowParams;
-    pub(super) FLOWS: opt(Unit::Count, (1, 65_536)) flows, "queues into which flows are hashed";
+    pub(super) FLOWS: opt(Unit::Count, 1..=65_536) flows, "queues into which flows are hashed";
 }
 /// The largest quantum that Linux takes.
 const MOST_QUANTUM: u64 = 1 << 20;
@@ -21,12 +21,12 @@ const MOST_QUANTUM: u64 = 1 << 20;
 pub(super) const fn quantum(unit: Unit) -> Opt {
     let access = field!(FlowParams, quantum);
     let meaning = "bytes that a flow queue may send in each round";
-    let quantum = opt("quantum", unit, (256, MOST_QUANTUM), access, meaning);
+    let quantum = opt("quantum", unit, 256..=MOST_QUANTUM, access, meaning);
     plain(from(quantum, "the link's MTU with its header"))
 }
 options! { FlowParams;
     pub(super) MEMORY_LIMIT: size memory_limit, "largest number of bytes in the queue";
-    pub(super) DROP_BATCH: opt(Unit::Count, (1, COUNT)) drop_batch,
+    pub(super) DROP_BATCH: opt(Unit::Count, 1..=COUNT) drop_batch,
         "largest number of packets dropped at once from the longest queue";
 }
 

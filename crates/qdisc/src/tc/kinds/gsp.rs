@@ -18,7 +18,7 @@ options! { GspParams;
     THRESHOLD: time threshold, "delay above which an arrival is dropped";
     INTERVAL: time interval,
         "pause after a drop; shrinks while the delay stays above the threshold";
-    ALPHA: opt(Unit::Count, (1, 64)) alpha, "weight of time above the threshold against time below";
+    ALPHA: opt(Unit::Count, 1..=64) alpha, "weight of time above the threshold against time below";
     TAU: time tau, "surplus of time above the threshold that halves the pause";
     PAUSE: time min_interval, "shortest pause after a drop";
 }

@@ -16,8 +16,8 @@ use crate::tc::opt::{
 options! { PieParams;
     TARGET: time target, "target delay of the controller (QDELAY_REF)";
     TUPDATE: time tupdate, "interval of the probability's updates (T_UPDATE)";
-    ALPHA: opt(Unit::Count, (0, 32)) alpha, "weight of the delay's deviation, in 1/16 Hz";
-    BETA: opt(Unit::Count, (0, 32)) beta, "weight of the delay's trend, in 1/16 Hz";
+    ALPHA: opt(Unit::Count, 0..=32) alpha, "weight of the delay's deviation, in 1/16 Hz";
+    BETA: opt(Unit::Count, 0..=32) beta, "weight of the delay's trend, in 1/16 Hz";
 }
 const ECN_PROB: Opt = {
     let access = Access {
@@ -33,14 +33,14 @@ const ECN_PROB: Opt = {
         },
     };
     let meaning = "probability up to which ECN-capable packets are marked rather than dropped";
-    plain(opt("ecn_prob", Unit::Percent, (1, 99), access, meaning))
+    plain(opt("ecn_prob", Unit::Percent, 1..=99, access, meaning))
 };
 const ECN: Opt = ecn(Some("noecn"), field!(PieParams, ecn));
 options! { PieParams;
     BYTEMODE: switch(Some("nobytemode")) bytemode, "scale the probability by the packet's size";
     DQ_RATE_ESTIMATOR: switch(Some("no_dq_rate_estimator")) dq_rate_estimator,
         "estimate the delay from the departure rate instead of time stamps";
-    WHOSE: opt(LAWS, (0, PieLaw::WORDS.len() as u64 - 1)) law,
+    WHOSE: opt(LAWS, 0..=PieLaw::WORDS.len() as u64 - 1) law,
         "measuring and burst allowance: FreeBSD's dummynet has no extra growth above 250 ms";
 }
 const LAWS: Unit = Unit::Word(&PieLaw::WORDS);

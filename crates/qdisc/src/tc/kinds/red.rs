@@ -15,7 +15,7 @@ use alloc::string::ToString;
 
 /// One of the lengths that are all in bytes or all in packets.
 const fn length(name: &'static str, access: Access, meaning: &'static str) -> Opt {
-    opt(name, Unit::BytesOrPackets, (1, SIZE), access, meaning)
+    opt(name, Unit::BytesOrPackets, 1..=SIZE, access, meaning)
 }
 
 fn in_unit(unit: RedUnit, length: u64) -> Amount {
@@ -65,12 +65,12 @@ const MAX: Opt = length(
     "average length at which `probability` is reached",
 );
 options! { RedParams;
-    AVPKT: opt(Unit::Bytes, (1, COUNT)) avpkt, "mean size of a packet";
+    AVPKT: opt(Unit::Bytes, 1..=COUNT) avpkt, "mean size of a packet";
 }
 const BURST: Opt = opt(
     "burst",
     Unit::Count,
-    (1, COUNT),
+    1..=COUNT,
     kept!(
         RedParams;
         |red| match red.weight {
@@ -84,7 +84,7 @@ const BURST: Opt = opt(
 const WEIGHT: Opt = opt(
     "weight",
     Unit::Fraction,
-    (0, 1),
+    0..=1,
     kept!(
         RedParams;
         |red| match red.weight {
@@ -97,7 +97,7 @@ const WEIGHT: Opt = opt(
 );
 options! { RedParams;
     PROBABILITY: fraction probability, "probability of a signal at `max`";
-    BANDWIDTH: opt(Unit::Rate, (1, RATE)) bandwidth,
+    BANDWIDTH: opt(Unit::Rate, 1..=RATE) bandwidth,
         "rate at which the average decays while the queue is idle";
     HARDDROP: switch(None) harddrop, "with `ecn`: still drop everything above `max`";
     ADAPTIVE: switch(None) adaptive, "adapt `probability` between 1 % and 50 %";
@@ -110,7 +110,7 @@ options! { RedParams;
         "never signal a packet that finds at most one packet in the queue, as ns-2 and ns-3 do";
     BYTEMODE: switch(None) bytemode,
         "`probability` holds for a packet of `avpkt` bytes, and grows with the size";
-    WHOSE: opt(LAWS, (0, RedLaw::WORDS.len() as u64 - 1)) law,
+    WHOSE: opt(LAWS, 0..=RedLaw::WORDS.len() as u64 - 1) law,
         "meaning of `adaptive`: the paper's adapts; Linux's has no effect with today's tc";
 }
 const LAWS: Unit = Unit::Word(&RedLaw::WORDS);

@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 
 options! { SteerParams;
     RATE_OF_LINK: rate rate, "rate of the link";
-    UTIL: opt(Unit::Percent, (1, 100)) util, "lowest wanted utilisation of the link";
+    UTIL: opt(Unit::Percent, 1..=100) util, "lowest wanted utilisation of the link";
     DELAY: time delay, "highest target";
-    CEILING: opt(Unit::Percent, (1, 100)) ceiling,
+    CEILING: opt(Unit::Percent, 1..=100) ceiling,
         "highest wanted utilisation of the link; below 100 a virtual queue can keep the real one \
          empty";
 }

@@ -40,24 +40,24 @@ const LIMIT: Opt = {
         Some(_) => None,
         None => limit(spec).map(int),
     });
-    json(opt("limit", Unit::Bytes, (1, SIZE), access, meaning), told)
+    json(opt("limit", Unit::Bytes, 1..=SIZE, access, meaning), told)
 };
 /// What tc reports of a limit, in its own unit.
 const LATENCY: Opt = {
     let meaning = "time that a packet waits for tokens at most; sets the limit";
-    let opt = opt("latency", Unit::Time, (1, TIME), Access::NONE, meaning);
+    let opt = opt("latency", Unit::Time, 1..=TIME, Access::NONE, meaning);
     let told = Json::Made("lat", |spec| latency(spec).map(Span::as_micros).map(int));
     json(opt, told)
 };
 options! { TbfParams;
-    MPU: opt(Unit::Bytes, (0, 65_535)) mpu, "least size a packet is charged with";
-    OVERHEAD: opt(Unit::Bytes, (0, 65_535)) overhead,
+    MPU: opt(Unit::Bytes, 0..=65_535) mpu, "least size a packet is charged with";
+    OVERHEAD: opt(Unit::Bytes, 0..=65_535) overhead,
         "bytes added to each packet before it is charged";
 }
 const LINKLAYER: Opt = opt(
     "linklayer",
     Unit::Word(&LAYERS),
-    (0, 2),
+    0..=2,
     kept!(
         TbfParams;
         |tbf| Some(Amount::Word(LAYERS[usize::from(tbf.atm)]));

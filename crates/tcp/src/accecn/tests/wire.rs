@@ -336,8 +336,11 @@ fn a_mark_is_told_at_once() {
         // Without PSH's hurry, as the app writes on.
         pair.ends[A].write(u64::from(MSS));
         pair.run_until(Time::ZERO + millis(600));
-        let acks = pair.log.iter().flatten().filter(|(_, side, ..)| *side == B);
-        let acks: Vec<_> = acks
+        let acks: Vec<_> = pair
+            .log
+            .iter()
+            .flatten()
+            .filter(|(_, side, ..)| *side == B)
             .map(|(at, _, sent, _)| (at.as_nanos() / 1_000_000, sent.segment.flags.ace()))
             .collect();
         acks

@@ -84,8 +84,8 @@ impl Ecn {
         if self.delivered == 0 {
             return;
         }
-        let share = u64::from(self.marked) * u64::from(UNIT) / u64::from(self.delivered);
-        let share = share.min(UNIT.into()) as u32;
+        let share = (u64::from(self.marked) * u64::from(UNIT) / u64::from(self.delivered))
+            .min(UNIT.into()) as u32;
         self.alpha = ((UNIT - GAIN) * self.alpha / UNIT + GAIN * share / UNIT).min(UNIT);
         self.startup_rounds = if full || share < ECN_THRESH {
             0
