@@ -134,6 +134,8 @@ fn is_tuple(parameter: &str) -> bool {
 mod tests {
     use super::*;
 
+    const NONE: [usize; 0] = [];
+
     fn twice(text: &str) -> Vec<usize> {
         let findings = bound_twice(&Source::new("crates/a/src/b.rs", text));
         findings.iter().map(|finding| finding.line).collect()
@@ -151,15 +153,18 @@ mod tests {
 
     #[test]
     fn other_names_blocks_and_far_lines_are_not() {
-        assert_eq!(twice("let a = f();\nlet ab = a.g();\nlet b = a.g();\n"), []);
+        assert_eq!(
+            twice("let a = f();\nlet ab = a.g();\nlet b = a.g();\n"),
+            NONE
+        );
         assert_eq!(
             twice("let folder = folder();\nlet a = a::b();\nlet a = a!();\n"),
-            []
+            NONE
         );
         let block = "if x {\n    let a = f();\n}\nif y {\n    let a = a.g();\n}\n";
-        assert_eq!(twice(block), []);
+        assert_eq!(twice(block), NONE);
         let far = format!("let a = f();\n{}let a = a.g();\n", "go(a);\n".repeat(NEAR));
-        assert_eq!(twice(&far), []);
+        assert_eq!(twice(&far), NONE);
     }
 
     #[test]
@@ -177,7 +182,10 @@ mod tests {
                      b: &(u8, u8),\n) {\n}\n";
         assert_eq!(of(path, lines), [2]);
         let fine = "fn f(a: Vec<(u8, u8)>, b: &(dyn World + Sync), (): ()) -> (u8, u8) {}\n";
-        assert_eq!(of(path, fine), []);
-        assert_eq!(of("crates/a/tests/b.rs", "fn f((a, b): (u8, u8)) {}\n"), []);
+        assert_eq!(of(path, fine), NONE);
+        assert_eq!(
+            of("crates/a/tests/b.rs", "fn f((a, b): (u8, u8)) {}\n"),
+            NONE
+        );
     }
 }
