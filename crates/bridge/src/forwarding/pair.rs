@@ -265,6 +265,15 @@ impl Bridge {
         result
     }
 
+    /// As [`run`](Self::run), and nobody is told. The forwarding loop of most programs, optimised
+    /// with this crate.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_unobserved(&mut self, stop: &AtomicBool) -> Result<(), BridgeError> {
+        self.run(stop, &mut NoObserver)
+    }
+
     /// Has all workers forward until `stop` is set or one of them cannot go on.
     fn forward<O: Observer>(
         &mut self,

@@ -6,8 +6,7 @@ use crate::capture::{Look, Recorder, Recording};
 use crate::flows::Flows;
 use crate::talkers::Talkers;
 use sojourn_bridge::{
-    Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, Showing, Snapshot,
-    give_memory_back,
+    Bridge, BridgeConfig, BridgeError, Probe, Remote, Showing, Snapshot, give_memory_back,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -173,7 +172,7 @@ fn forward(
         let port = bridge.port_state().to_string();
         let _ = opened.send(Ok((bridge.remote(), port, showing)));
         may_go.recv().ok()?;
-        let result = bridge.run(stop, &mut NoObserver);
+        let result = bridge.run_unobserved(stop);
         last = Some(bridge.snapshot());
         Some(result)
     }));
