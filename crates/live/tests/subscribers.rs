@@ -40,9 +40,8 @@ fn config() -> BridgeConfig {
         class("two", Some(0), 9, Some(0)),
     ];
     let tree = TreeSpec::new(classes, vec![Spec::pfifo(2000)]).expect("a tree");
-    let circuits = [(ONE, 2), (TWO, 3)];
-    let circuits =
-        circuits.map(|(last, number)| (Ipv4Addr::new(10, 9, 0, last).into(), 32, number));
+    let circuits = [(ONE, 2), (TWO, 3)]
+        .map(|(last, number)| (Ipv4Addr::new(10, 9, 0, last).into(), 32, number));
     let mut config = plain();
     config.up.qdisc = Spec::Tree(Arc::new(tree));
     config.up.circuits = Some(Arc::new(Circuits::new(circuits)));

@@ -153,9 +153,10 @@ pub(crate) fn reproduce(
         jobs,
         progress,
     };
-    let found = run(py, &asked, world, &place);
+    let ran = run(py, &asked, world, &place);
+    // What Python raised comes first: a run that it ended tells less.
     prototypes.as_ref().map_or(Ok(()), Prototypes::raised)?;
-    let found = found?;
+    let found = ran?;
     let pages = found.pages().map_err(|error| error::report(py, &error))?;
     let Found {
         info,

@@ -50,12 +50,11 @@ pub(crate) fn run(
     };
     let all = &scenario.read.cells;
     let numbers = numbers.unwrap_or_else(|| (0..all.len()).collect());
-    let cells = numbers
+    let mut cells = numbers
         .iter()
         .map(|number| all.get(*number).cloned())
-        .collect::<Option<Vec<Cell>>>();
-    let mut cells =
-        cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
+        .collect::<Option<Vec<Cell>>>()
+        .ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
     let mut info = scenario.read.info.clone();
     let (queues, controls, values, control_values) = &prototypes;
     let is_plain = queues.is_empty() && controls.is_empty();

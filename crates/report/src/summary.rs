@@ -68,9 +68,10 @@ pub(crate) fn write(
         .iter()
         .map(|axis| json!({ "field": axis.field, "values": axis.values }))
         .collect();
-    let shard = info.shard.as_ref();
-    let shard =
-        shard.map(|Shard { number, of, runs }| json!({ "number": number, "of": of, "runs": runs }));
+    let shard = info
+        .shard
+        .as_ref()
+        .map(|Shard { number, of, runs }| json!({ "number": number, "of": of, "runs": runs }));
     if results.len() > MOST {
         return write_tables(&mut to, info, results, axes, shard);
     }

@@ -99,9 +99,10 @@ impl Request {
             Self::Stats(pair) => {
                 let said = fleet.snapshots(pair.as_deref())?;
                 let stats = said.into_iter().map(|said| {
-                    let stats = said.snapshot.map(|snapshot| snapshot.json());
-                    let mut stats =
-                        stats.unwrap_or_else(|error| json!({"error": error.to_string()}));
+                    let mut stats = said.snapshot.map_or_else(
+                        |error| json!({"error": error.to_string()}),
+                        |snapshot| snapshot.json(),
+                    );
                     stats["fail_open"] = fail_open(&said.fail_open);
                     (said.name, stats)
                 });

@@ -191,9 +191,11 @@ fn chart(chart: &Chart, half: bool) -> Json {
     let legend = chart.legend().into_iter().map(
         |line| json!({ "id": line.name, "name": line.shown_name(), "key": line.key(chart.kind) }),
     );
-    let panels = chart.panels.iter().enumerate();
-    let panels =
-        panels.map(|(number, panel)| json!({ "title": panel.title, "svg": chart.svg(number) }));
+    let panels = chart
+        .panels
+        .iter()
+        .enumerate()
+        .map(|(number, panel)| json!({ "title": panel.title, "svg": chart.svg(number) }));
     json!({
         "title": chart.title,
         "wide": chart.is_wide(),

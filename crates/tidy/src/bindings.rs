@@ -41,8 +41,10 @@ fn indentation(line: &str) -> usize {
 
 /// The name that a `let` binds, and what follows it.
 fn bound(line: &str) -> Option<(&str, &str)> {
-    let pattern = line.trim_start().strip_prefix("let ")?;
-    let pattern = pattern.trim_start_matches("mut ");
+    let pattern = line
+        .trim_start()
+        .strip_prefix("let ")?
+        .trim_start_matches("mut ");
     let end = pattern.find(|c| !is_word(c)).unwrap_or(pattern.len());
     (end > 0).then(|| pattern.split_at(end))
 }

@@ -335,9 +335,11 @@ pub(super) fn place<T: DataType>(
     name: &str,
 ) -> Result<usize, ParquetError> {
     let schema = group.metadata().schema_descr();
-    let place = schema.columns().iter().position(|c| c.name() == name);
-    let place =
-        place.ok_or_else(|| ParquetError::General(format!("column `{name}` is missing")))?;
+    let place = schema
+        .columns()
+        .iter()
+        .position(|c| c.name() == name)
+        .ok_or_else(|| ParquetError::General(format!("column `{name}` is missing")))?;
     let descr = schema.column(place);
     if descr.physical_type() != T::get_physical_type() || descr.max_rep_level() > 0 {
         let reason = format!("column `{name}` has another type");
