@@ -258,11 +258,12 @@ pub fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         .reassure()
         .context("start the thread that tells the service manager")?;
     fleet.ready();
-    let ready: String = fleet
+    let ready = fleet
         .pairs()
         .into_iter()
         .map(|(_, config, state)| format!("ready: {}; {state}\n", describe(&config)))
-        .collect();
+        .collect::<Vec<String>>()
+        .concat();
     if args.json {
         outside.errors.writer()(ready);
     } else {

@@ -66,7 +66,7 @@ impl Control {
 pub(crate) fn is_in(cell: &Cell) -> bool {
     cell.flows.iter().any(|flow| match &flow.transport {
         Transport::Tcp(config) => config.algorithm.name() == NAME,
-        _ => false,
+        Transport::Udp => false,
     })
 }
 

@@ -37,7 +37,7 @@ struct Learnt {
     /// Duplicates that were reported, one by one.
     duplicates: Vec<(u32, u32)>,
     /// ECE and CWR, each time they changed.
-    ecn: Vec<u8>,
+    ecn: Vec<(u8, bool)>,
     /// The newest timestamps.
     stamps: Option<(u32, u32)>,
 }
@@ -46,7 +46,7 @@ impl Learnt {
     fn from(&mut self, facts: &AckFacts) {
         let base = self.base;
         self.ack = self.ack.max(facts.ack.wrapping_sub(base));
-        let blocks: Vec<_> = (&facts.sack[..usize::from(facts.sacks)])
+        let blocks: Vec<_> = facts.sack[..usize::from(facts.sacks)]
             .iter()
             .map(|(from, to)| (from.wrapping_sub(base), to.wrapping_sub(base)))
             .collect();
@@ -157,7 +157,7 @@ fn nothing_that_the_kernel_says_is_lost() {
                 // The captures have in them what they are named after.
                 match name {
                     "dsack" => assert!(learnt.duplicates.len() > 3, "{learnt:?}"),
-                    "ecn" => assert!(learnt.ecn.iter().any(|flags| *flags & 0x40 != 0)),
+                    "ecn" => assert!(learnt.ecn.iter().any(|(flags, _)| flags & 0x40 != 0)),
                     "plain" => assert_eq!(learnt.stamps, None),
                     _ => assert!(learnt.stamps.is_some()),
                 }

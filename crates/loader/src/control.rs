@@ -147,6 +147,12 @@ impl CongestionControl for LoadedControl {
             now: arrival.now.as_nanos(),
             rtt: nanos(arrival.rtt),
             acked: arrival.acked,
+            delivered: arrival.delivered,
+            marked: arrival.marked,
+            delivered_bytes: arrival.delivered_bytes,
+            marked_bytes: arrival.marked_bytes,
+            una: arrival.una,
+            next: arrival.next,
         });
     }
 

@@ -121,10 +121,26 @@ fn happens(control: &mut impl CongestionControl, event: &ControlEvent) {
     match *event {
         ControlEvent::Seed { bits } => control.seed(bits),
         ControlEvent::Established { rtt, now } => control.on_established(span(rtt), time(now)),
-        ControlEvent::Arrival { now, rtt, acked } => control.on_ack_arrival(&AckArrival {
+        ControlEvent::Arrival {
+            now,
+            rtt,
+            acked,
+            delivered,
+            marked,
+            delivered_bytes,
+            marked_bytes,
+            una,
+            next,
+        } => control.on_ack_arrival(&AckArrival {
             now: time(now),
             acked,
             rtt: span(rtt),
+            delivered,
+            marked,
+            delivered_bytes,
+            marked_bytes,
+            una,
+            next,
         }),
         ControlEvent::Ack(ack) => control.on_ack(&reported(&ack)),
         ControlEvent::Congestion {

@@ -132,7 +132,8 @@ fn the_rate_follows_a_trace() {
 fn the_rate_is_a_series() {
     let result = run(&cell(20, true, varying()));
     let values = |metric: &str| -> Vec<f64> {
-        let series = (&link(&result, "up").series)
+        let series = link(&result, "up")
+            .series
             .iter()
             .find(|series| series.metric == metric);
         let points = &series.expect("recorded").points;
@@ -190,7 +191,8 @@ fn without_load_nothing_changes() {
     let mut cell = cell(20, true, varying());
     cell.flows.retain(|flow| flow.name == "ping");
     let result = run(&cell);
-    let series = (&link(&result, "up").series)
+    let series = link(&result, "up")
+        .series
         .iter()
         .find(|series| series.metric == "autorate");
     let points = &series.expect("recorded").points;

@@ -98,9 +98,8 @@ fn parameters(text: &str) -> Vec<&str> {
     let (mut depth, mut inside, mut start, mut found) = (0, None, 0, Vec::new());
     for (at, c) in text.char_indices().skip(name) {
         match c {
-            '(' | '[' | '{' => depth += 1,
+            '(' | '[' | '{' | '<' => depth += 1,
             ')' | ']' | '}' => depth -= 1,
-            '<' => depth += 1,
             '>' if !text[..at].ends_with('-') => depth -= 1,
             _ => {}
         }

@@ -4,6 +4,7 @@ use super::config::{BridgeConfig, Change};
 use super::frame::{BATCH, Frame, Pool};
 use super::lane::Lane;
 use super::observer::Observer;
+use super::plan::Plan;
 use super::port::{FramePort, PortCounters};
 use super::side::Side;
 use crate::clock::Clock;
@@ -92,6 +93,11 @@ impl<P: FramePort> Engine<P> {
             last_full: [Time::ZERO; 2],
             bytes: 0,
         }
+    }
+
+    /// What its queues are, by side.
+    pub(crate) fn plans(&self) -> [Plan; 2] {
+        self.lanes.each_ref().map(|lane| lane.plan.clone())
     }
 
     /// Takes in what has arrived, runs both queues up to `now` and sends what is due. `now` was

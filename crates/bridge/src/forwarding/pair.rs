@@ -7,7 +7,6 @@ use super::error::{BridgeError, Doing};
 use super::frame::Pool;
 use super::lane::Lane;
 use super::observer::{NoObserver, Observer};
-use super::plan::Plan;
 use super::remote::{self, Remote, RemoteError, Showing};
 use super::run::{Around, Worker};
 use super::side::Side;
@@ -134,13 +133,7 @@ impl Bridge {
             .zip(0..)
             .map(|((pools, ports), number)| Engine::new(&config, pools, ports, lanes(number)))
             .collect();
-        let plans: Vec<[Plan; 2]> = engines
-            .iter()
-            .map(|engine| {
-                let plans = engine.lanes.each_ref();
-                plans.map(|lane| lane.plan.clone())
-            })
-            .collect();
+        let plans = engines.iter().map(Engine::plans).collect();
         let remotes = remote::pair(&config, plans);
         let (remote, inboxes) = remotes.doing("make an event counter")?;
         if let Fallback::Bridge(bridge) = &mut fallback

@@ -65,6 +65,18 @@ pub enum ControlEvent {
         rtt: u64,
         /// Segments newly acknowledged cumulatively; none for a duplicate.
         acked: u32,
+        /// Segments newly delivered.
+        delivered: u32,
+        /// Segments that the receiver reports as marked.
+        marked: u32,
+        /// Bytes newly delivered.
+        delivered_bytes: u64,
+        /// Bytes that the receiver reports as marked.
+        marked_bytes: u64,
+        /// SND.UNA, by this ACK.
+        una: u64,
+        /// SND.NXT.
+        next: u64,
     },
     /// What an ACK says.
     Ack(AckReport),

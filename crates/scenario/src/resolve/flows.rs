@@ -160,7 +160,7 @@ impl Resolver<'_> {
             ecn: ecn?,
             label: label?,
             transport: transport?,
-            stack: self.stack(told)?,
+            stack: self.stack(told),
             app: app?,
         };
         let named = |name: String, before: u32| {
@@ -205,19 +205,18 @@ impl Resolver<'_> {
     }
 
     /// Another project's stack, with its congestion control; none is our own.
-    fn stack(&mut self, told: &Told<'_>) -> Option<Option<Stack>> {
+    fn stack(&mut self, told: &Told<'_>) -> Option<Stack> {
         let control = told.table.cc.map(StackControlWord::value);
-        match (told.table.stack, control) {
-            (None, None) => Some(None),
-            (None, Some(_)) => self.refuse(
+        if told.table.stack.is_none() && control.is_some() {
+            self.complain(
                 &told.key("cc"),
                 "is that of another project's `stack`: the congestion control of our TCP is \
                  `tcp = { cc = … }`",
-            ),
-            (Some(StackWord::Quinn), control) => {
-                Some(Some(Stack::Quinn(control.unwrap_or_default())))
-            }
+            );
         }
+        told.table.stack.map(|stack| match stack {
+            StackWord::Quinn => Stack::Quinn(control.unwrap_or_default()),
+        })
     }
 
     /// The ECN field of datagrams.

@@ -112,7 +112,7 @@ fn the_others_wait_for_the_timeout_and_go_back() {
         assert_eq!(burst(&mut ns2, at(60)), [4, 5]);
         for _ in 0..9 {
             ns2.on_ack(2, Time::ZERO, at(120));
-            assert_eq!(burst(&mut ns2, at(120)), [], "{kind:?}");
+            assert!(burst(&mut ns2, at(120)).is_empty(), "{kind:?}");
         }
         ns2.on_timeout(at(400));
         assert_eq!((ns2.window(), ns2.retransmitted), (1, 0));

@@ -172,7 +172,10 @@ fn an_interactive_connection_delays_its_acks() {
         pair.ends[B].write(100);
     }
     pair.run_until(Time::ZERO + millis(700));
-    assert_eq!(pure_acks(&pair, B), [], "every ACK of B rides on an answer");
+    assert!(
+        pure_acks(&pair, B).is_empty(),
+        "every ACK of B rides on an answer"
+    );
     pair.record();
     pair.ends[A].write(100);
     pair.run_until(Time::ZERO + millis(900));

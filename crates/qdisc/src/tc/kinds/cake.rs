@@ -82,7 +82,7 @@ options! { CakeParams;
 const CE_SELECTOR: Opt = opt(
     "ce_threshold_selector",
     Unit::Word(&CeSelector::WORDS),
-    (0, CeSelector::WORDS.len() as u64 - 1),
+    0..=CeSelector::WORDS.len() as u64 - 1,
     kept!(
         CakeParams;
         |cake| match (cake.ce_threshold, cake.ce_selector) {

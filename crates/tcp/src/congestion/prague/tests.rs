@@ -116,8 +116,8 @@ fn a_mark_after_an_early_one_is_not_missed() {
     control.rounds = PATIENCE;
     control.srtt = rtt;
     control.alpha = Some(0.5);
-    let at = |millis| Time::ZERO + Span::from_millis(1000 + millis);
-    let mut marked = |control: &mut Prague, millis| {
+    let at = |millis: u64| Time::ZERO + Span::from_millis(1000 + millis);
+    let marked = |control: &mut Prague, millis| {
         let mut event = ack(at(millis), rtt);
         event.marked = 1;
         control.on_ack(&event);
