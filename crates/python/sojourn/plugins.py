@@ -151,7 +151,7 @@ def _loaded(name: str, folder: str) -> Callable[..., Any]:
         raise _Wrong(f"{path} has no class `{class_name}`", f"those that it has: {there}")
     if not isinstance(made, type) or not issubclass(made, (Aqm, CongestionControl)):
         help = "let it be a class of `sojourn.Aqm` or `sojourn.CongestionControl`"
-        raise _Wrong(f"`{class_name}` of {path} is no AQM and no congestion control", help)
+        raise _Wrong(f"`{class_name}` of {path} is neither an AQM nor a congestion control", help)
     options = {}
     for word in words[1:]:
         key, equals, value = word.partition("=")

@@ -110,7 +110,7 @@ def test_a_flow_names_a_congestion_control(own: Path) -> None:
     ("name", "message", "help"),
     [
         ("python:own.py:OneOfM", "own.py has no class `OneOfM`", "`OneOfN`, `Fixed`"),
-        ("python:own.py:Other", "`Other` of own.py is no AQM", "sojourn.Aqm"),
+        ("python:own.py:Other", "`Other` of own.py is neither an AQM", "sojourn.Aqm"),
         ("python:own.py", "names no class", "python:FILE:CLASS"),
         ("python:none.py:A", "none.py cannot be read", ""),
         ("python:own.py:OneOfN 5", "`5` is not an option", "NAME=VALUE"),

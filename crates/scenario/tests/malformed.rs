@@ -126,7 +126,9 @@ const CASES: &[Case] = &[
     (
         "app = \"bulk\"",
         "app = \"bulk\"\ndscp = \"AF4\"",
-        &["test.toml:16:8: flow.upload.dscp: `AF4` is no DSCP's name | did you mean `AF41`?"],
+        &[
+            "test.toml:16:8: flow.upload.dscp: `AF4` is not the name of a DSCP | did you mean `AF41`?",
+        ],
     ),
     (
         "app = \"bulk\"",

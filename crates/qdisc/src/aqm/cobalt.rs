@@ -14,8 +14,8 @@
 //! has left for an interval, or when this queue has never given a signal (`cobalt_vars_init` leaves
 //! 1/√count at zero until the count first changes by a step).
 //!
-//! Not in Linux: `ce_threshold` with its selector marks as CoDel's does, beside the signals. A queue
-//! of L4S needs such a step (RFC 9331 section 5.4).
+//! Not in Linux: `ce_threshold` with its selector marks as CoDel's does, beside the signals. A
+//! queue of L4S needs such a step (RFC 9331 section 5.4).
 //!
 //! Differs from Linux: 1/√count is exact; an idle queue's state decays when it is next asked,
 //! as if it had been asked all the time, so there is no list of decaying flows; a flow queue may

@@ -93,7 +93,7 @@ impl Read for Dscp {
                     return Some(Self(*value));
                 }
                 let names: Vec<_> = DSCP_NAMES.iter().map(|(name, _)| *name).collect();
-                let message = format!("`{text}` is no DSCP's name");
+                let message = format!("`{text}` is not the name of a DSCP");
                 Problem::new(node.at, path, message).help(suggestion(text, &names))
             }
             _ => wrong_type(node, path, "a DSCP: 0 to 63, or a name such as \"EF\""),

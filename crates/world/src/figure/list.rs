@@ -342,8 +342,8 @@ part! {
              shows, in 1024ths.",
             "RFC 8257 section 3.3";
         l4s: Option<f64>, "l4s" rare, None, "L4S",
-            "1 for a flow that sends ECT(1): over TCP with Prague, or over UDP with `ecn = \"ect1\"`. \
-             No value for others.",
+            "1 for a flow that sends ECT(1): over TCP with Prague, or over UDP with \
+             `ecn = \"ect1\"`. No value for others.",
             "RFC 9331 section 4.1";
     } beside {
         /// `bulk`, `ping` and so on.
