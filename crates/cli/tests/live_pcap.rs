@@ -108,9 +108,9 @@ direction = "up"
 app = "bulk"
 "#;
     fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
-    let run = "run scenario.toml --world live --out out --snap-len 128 --pcap server";
-    let run: Vec<_> = run.split(' ').collect();
-    let output = sojourn(&run, dir.path());
+    let line = "run scenario.toml --world live --out out --snap-len 128 --pcap server";
+    let words: Vec<_> = line.split(' ').collect();
+    let output = sojourn(&words, dir.path());
     assert!(output.status.success(), "{output:?}");
     let file = dir.path().join("out/run-1-server.pcapng");
     let count = |filter: &str| tshark(&file, filter).len();

@@ -65,8 +65,8 @@ fn a_plug_in_runs_wherever_a_queue_is_named() {
 
 #[test]
 fn a_plug_in_runs_wherever_a_congestion_control_is_named() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     fs::write(dir.join("small.toml"), SMALL).expect("a scenario");
     let own = format!("{} beta=0.9", calm());
     let given = format!("tcp.cc=[reno, {own}]");
@@ -89,8 +89,8 @@ fn a_plug_in_runs_wherever_a_congestion_control_is_named() {
 
 #[test]
 fn a_plug_in_runs_beside_the_queues_of_a_study() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let dir = dir.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
     for (name, text) in [("study.toml", STUDY), ("small.toml", SMALL)] {
         fs::write(dir.join(name), text).expect("it can be written");
     }

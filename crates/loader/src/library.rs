@@ -278,14 +278,14 @@ fn opened(file: &str, base: &Path) -> Result<Library, LoadError> {
 /// What a library exports, by name; none when it is no plug-in.
 fn exported(library: &Library) -> Option<Vec<(&str, Table)>> {
     // SAFETY: the function's name says its type, and which version of it.
-    let aqms = unsafe { library.get::<aqm::Entry>(aqm::ENTRY) };
+    let aqm_entry = unsafe { library.get::<aqm::Entry>(aqm::ENTRY) };
     // SAFETY: as above.
-    let controls = unsafe { library.get::<control::Entry>(control::ENTRY) };
-    if aqms.is_err() && controls.is_err() {
+    let control_entry = unsafe { library.get::<control::Entry>(control::ENTRY) };
+    if aqm_entry.is_err() && control_entry.is_err() {
         return None;
     }
-    let aqms = aqms.ok().map(|entry| entry());
-    let controls = controls.ok().map(|entry| entry());
+    let aqms = aqm_entry.ok().map(|entry| entry());
+    let controls = control_entry.ok().map(|entry| entry());
     let mut all: Vec<(Text, Table)> = Vec::new();
     if let Some(tables) = aqms {
         // SAFETY: the contract of the entry: constants of the library.

@@ -82,8 +82,10 @@ impl Named {
                     let mut used = self.controls.iter().map(|(used, _)| used);
                     !self.taken.contains(*name) && used.all(|used| used != *name)
                 };
-                let free = LINUX_ALONE.iter().find(is_free);
-                let free = free.ok_or(LoadError::TooMany(self.controls.len()))?;
+                let free = LINUX_ALONE
+                    .iter()
+                    .find(is_free)
+                    .ok_or(LoadError::TooMany(self.controls.len()))?;
                 self.controls.push((free, plugin));
                 (*free).to_owned()
             }
@@ -127,9 +129,9 @@ impl Named {
         for part in value.split(',') {
             let bare = part.trim_matches(|edge: char| edge == ' ' || "[]\"'".contains(edge));
             parts.push(if bare.starts_with(PREFIX) {
-                let stand_in = self.stand_in(bare, Path::new(""), sort(key.trim()));
-                let stand_in =
-                    stand_in.map_err(|why| Problems::alone(option, format!("{key}: {why}")))?;
+                let stand_in = self
+                    .stand_in(bare, Path::new(""), sort(key.trim()))
+                    .map_err(|why| Problems::alone(option, format!("{key}: {why}")))?;
                 part.replacen(bare, &stand_in, 1)
             } else {
                 part.to_owned()

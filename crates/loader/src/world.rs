@@ -147,8 +147,8 @@ impl World for Plugins {
     ) -> Result<RunResult, WorldError> {
         let fault = Fault::default();
         let mut cell = cell.clone();
-        let making = Making::new(&self.0, fault.clone(), &mut cell);
-        let mut making = making.map_err(WorldError::unfit)?;
+        let mut making =
+            Making::new(&self.0, fault.clone(), &mut cell).map_err(WorldError::unfit)?;
         let mut ask = |now| {
             if fault.has_come() {
                 return ControlFlow::Break(());

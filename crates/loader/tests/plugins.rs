@@ -129,8 +129,9 @@ fn marks_reach_a_control() {
     let own = format!("rust:{}:SameCubic", built().display());
     let text = swept("tcp.cc", &["cubic", &own]);
     for ecn in ["true", "\"accecn\""] {
-        let text = text.replace("tcp.ecn = true", &format!("tcp.ecn = {ecn}"));
-        let text = text.replace("rate = ", "qdisc = \"codel\"\nrate = ");
+        let text = text
+            .replace("tcp.ecn = true", &format!("tcp.ecn = {ecn}"))
+            .replace("rate = ", "qdisc = \"codel\"\nrate = ");
         let (scenario, plugins) = read(&text);
         let results = [0, 1].map(|cell| run(&plugins, &scenario.cells[cell]));
         assert!(
@@ -166,8 +167,8 @@ fn a_control_that_fails_ends_the_run() {
 #[test]
 fn ns_2s_senders_ask_no_control() {
     let name = format!("rust:{}:SameCubic", built().display());
-    let text = format!("{}tcp.agent = \"ns2\"\n", swept("tcp.cc", &[&name]));
-    let text = text.replace("tcp.ecn = true\n", "");
+    let text = format!("{}tcp.agent = \"ns2\"\n", swept("tcp.cc", &[&name]))
+        .replace("tcp.ecn = true\n", "");
     let (scenario, plugins) = read(&text);
     let run = plugins.run(&scenario.cells[0], Taps::default(), &mut |_| {
         ControlFlow::Continue(())
@@ -208,8 +209,8 @@ fn each_sort_has_its_place() {
 fn as_many_controls_stand_as_there_are_stand_ins() {
     let named = |count: u32| {
         let one = |window| format!("rust:{}:SameCubic window={window}", built().display());
-        let values: Vec<String> = (1..=count).map(one).collect();
-        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        let names: Vec<String> = (1..=count).map(one).collect();
+        let values: Vec<&str> = names.iter().map(String::as_str).collect();
         swept("tcp.cc", &values)
     };
     assert_eq!(read(&named(11)).0.cells.len(), 11);

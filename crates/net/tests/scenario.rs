@@ -61,8 +61,9 @@ fn it_has_the_control_of_its_scenario() {
         let text = common::scenario("pfifo limit 400", &format!("{QUIC}{control}"));
         let read = Scenario::parse("test.toml", &text, Path::new("."), &Options::default());
         let cell = read.expect("our own scenario").cells.remove(0);
-        let result = WithStacks.run(&cell, Taps::default(), &mut |_| ControlFlow::Continue(()));
-        let result = result.expect("it runs");
+        let result = WithStacks
+            .run(&cell, Taps::default(), &mut |_| ControlFlow::Continue(()))
+            .expect("it runs");
         (result.links[0].1.sojourn.mean, result.digest)
     };
     let none = delay("");

@@ -53,7 +53,9 @@ pub(crate) unsafe fn freed<T>(object: *mut c_void) {
 
 /// What a panic says.
 fn panicked(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    let text = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied());
     format!("panicked: {}", text.unwrap_or("it does not say why"))
 }

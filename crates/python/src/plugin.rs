@@ -18,8 +18,8 @@ impl Plugin {
     /// Loads it; its file is seen from a folder.
     #[new]
     fn new(text: String, folder: PathBuf) -> PyResult<Self> {
-        let loaded = Loaded::load(&text, &folder);
-        let loaded = loaded.map_err(|why| PyValueError::new_err(why.to_string()))?;
+        let loaded =
+            Loaded::load(&text, &folder).map_err(|why| PyValueError::new_err(why.to_string()))?;
         Ok(Self {
             loaded,
             text,

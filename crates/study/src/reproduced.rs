@@ -100,8 +100,10 @@ impl<'a> Reproduced<'a> {
 
     /// Whether the source holds in a world, in a sentence.
     pub(crate) fn answer(&self, world: &WorldName) -> String {
-        let found = self.claims.iter();
-        let found = found.filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
+        let found = self
+            .claims
+            .iter()
+            .filter_map(|it| Some((it.verdicts.get(world)?.status, it.claim.own)));
         answer(&found.collect::<Vec<_>>())
     }
 

@@ -92,15 +92,15 @@ pub(crate) fn answer(claims: &[(Status, bool)]) -> String {
         return format!("Yes: {all} that these runs judge came out as published.{left_out}");
     }
     let word = if published == 0 { "No" } else { "In part" };
-    let others = [
+    let others: Vec<String> = [
         (reference, "as an independent reference, not as published"),
         (open, "open: it is not known which side is right"),
         (model, "our model's fault"),
-    ];
-    let others = others.into_iter().filter(|(count, _)| *count > 0);
-    let others: Vec<String> = others
-        .map(|(count, what)| format!("{count} {} {what}", be(count)))
-        .collect();
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {} {what}", be(count)))
+    .collect();
     format!(
         "{word}: {published} of {judged} statements came out as published; {}.{left_out}",
         others.join("; ")

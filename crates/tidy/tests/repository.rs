@@ -96,7 +96,8 @@ fn built(packages: &[&str]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Else `make python` would build all below it once more, which takes minutes.
+/// Else `make python` would build all below it once more, which takes minutes. `worlds` has but
+/// the names there, on purpose.
 #[test]
 fn the_python_package_links_what_tests_have_built() {
     let tested = built(&["--workspace", "--edges", "normal,build,dev"]);
@@ -106,7 +107,10 @@ fn the_python_package_links_what_tests_have_built() {
         let instead = "enable those in crates/python/Cargo.toml too";
         Finding::new("crates/python/Cargo.toml", 0, problem, instead)
     };
-    expect_none(&package.difference(&tested).map(finding).collect::<Vec<_>>());
+    let other = package
+        .difference(&tested)
+        .filter(|line| !line.starts_with("sojourn-worlds "));
+    expect_none(&other.map(finding).collect::<Vec<_>>());
 }
 
 #[test]
