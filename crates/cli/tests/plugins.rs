@@ -172,7 +172,7 @@ fn what_a_plug_in_cannot_do_is_told() {
             "--queue: Slope: `low` must be below `high`",
         ),
         (
-            &["reproduce", "l4s", "--queue", &slope, "--world", "both"],
+            &["reproduce", "cake", "--queue", &slope, "--world", "both"],
             "--queue: a plug-in runs in the world `sim` only, not in `live`",
         ),
     ] {
