@@ -131,6 +131,9 @@ static void own_ack(struct sock *sk, const struct rate_sample *rs)
 	struct own *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
+	/* The ACK of a SYN-ACK comes before own_init(). */
+	if (!ca->window)
+		return;
 	if (rs->rtt_us > 0) {
 		ca->rtt_sum_us += rs->rtt_us;
 		ca->rtts++;
