@@ -15,7 +15,6 @@ use sojourn_world::{
     Profile, Radio, Routing, RunResult, Taps, Transport, World, WorldError,
 };
 use std::ops::ControlFlow;
-use std::path::Path;
 
 #[test]
 fn a_bulk_flow_fills_the_link_and_no_more() {
@@ -105,14 +104,8 @@ fn both_queues_of_dualpi2_have_figures() {
     if !available() {
         return;
     }
-    // Of this machine's own kernel: AccECN, where it has it (`tcp_ecn` 3).
-    let has_accecn = Path::new("/proc/sys/net/ipv4/tcp_ecn_option").exists();
     let bulk = Transport::Tcp(Config {
-        ecn: if has_accecn {
-            Ecn::Accurate
-        } else {
-            Ecn::Classic
-        },
+        ecn: Ecn::Classic,
         ..Config::default()
     });
     let ping = Ping {

@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::fs;
 use std::io;
 use std::net::SocketAddrV4;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::host::Machine;
@@ -113,8 +112,16 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, tos: u8) -> io::Resul
     Ok(fd)
 }
 
-/// Only kernels with AccECN have this.
-const ACCECN: &str = "/proc/sys/net/ipv4/tcp_ecn_option";
+/// Whether this kernel's `tcp_ecn` takes 3: from Linux 7.0 on. 6.18 has AccECN's other settings
+/// already, and refuses that one.
+fn has_accecn() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let major = release
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok());
+    major.is_some_and(|major: u32| major >= 7)
+}
 
 /// Whether the kernel's TCP can do what `config` asks for; the reason why not.
 pub(super) fn check(config: &Config, machine: Machine) -> Result<(), UnfitFlow> {
@@ -139,9 +146,7 @@ pub(super) fn check(config: &Config, machine: Machine) -> Result<(), UnfitFlow> 
     }
     let choices = [
         (
-            config.wanted_ecn() == Ecn::Accurate
-                && machine == Machine::This
-                && !Path::new(ACCECN).exists(),
+            config.wanted_ecn() == Ecn::Accurate && machine == Machine::This && !has_accecn(),
             "this kernel has no AccECN (Linux 7.0 has it)",
         ),
         (config.ns2.is_some(), "the kernel has no agent of ns-2"),
