@@ -25,7 +25,7 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "five.toml", "share.toml", "voice.toml", "sizes.toml", "random.toml", "stringent.toml",
         "six.toml", "six-runs.toml", "three-runs.toml", "tcp.toml",
         "published-two.csv", "published-e1.csv", "published-e2.csv", "published-e3.csv",
-        "published-voice.csv", "published-e6.csv",
+        "published-voice.csv", "published-e6.csv", "published-hops.csv",
         "wire.toml", "wire-live.toml",
     ),
     study!(
@@ -37,19 +37,18 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "host-isolation-live.toml", "ack-filter-live.toml", "ef-call-live.toml",
         "shaper-live.toml", "after-idle-live.toml", "collisions-many.toml",
         "collisions.csv", "collisions-new.toml", "collisions-new.csv", "tins-unshaped.toml",
-        "published.csv",
+        "published.csv", "published-hosts.csv",
     ),
     study!(
         "codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "vcfp-today.toml",
         "vpfc-today.toml", "hchp-today.toml", "hchp-1420.toml", "hchp-fit.toml", "hchp-5s.toml",
         "published.csv", "ns2-hchp.csv", "ns2-vcfp.csv", "ns2-vpfc.csv", "table4.csv",
         "ns2-jain.csv", "ns2-drops.csv", "ns2-p25.csv", "table5.csv", "table6.csv", "table7.csv",
-        "text-hchp.csv",
-        "text-vpfc.csv",
+        "text-hchp.csv", "text-vcfp.csv", "text-vpfc.csv",
     ),
     study!(
         "home-broadband": "study.toml", "home.toml", "live.toml", "fair.toml", "window.toml",
-        "published.csv",
+        "published.csv", "kernel.csv",
     ),
     study!(
         "l4s": "study.toml", "dualpi2-50.toml", "dualpi2-10.toml", "pfifo-50.toml",
