@@ -66,6 +66,7 @@ mod tests {
     fn what_may_stand_for_a_control_is_refused_by_the_simulator() {
         let text = r#"format = "sojourn-scenario/1"
 name = "one"
+duration = "1s"
 dumbbell = { rtt = "40ms", rate = "8mbit" }
 flow = [{ name = "download", direction = "down", app = "bulk" }]
 "#;

@@ -196,7 +196,8 @@ fn a_path_that_begins_in_the_middle_is_told_whole() {
         ),
         (
             "cc=bbr",
-            "cc: `cc` is not a key of a scenario | write the whole path: `tcp.cc`",
+            "cc: `cc` is not a key of a scenario | write a whole path: `tcp.cc`, \
+             `flow.upload.cc`, `flow.probe.cc`",
         ),
         (
             "upload.tcp.cc=bbr",

@@ -269,7 +269,7 @@ pub fn bare_subjects(source: &Source) -> Vec<Finding> {
         for sentence in sentences(&paragraph.text) {
             let is_bare = ["Who ", "What ", "Whose "]
                 .iter()
-                .any(|word| sentence.starts_with(word));
+                .any(|word| sentence.trim_start_matches("- ").starts_with(word));
             if is_bare && sentence.ends_with('.') {
                 let start: String = sentence.chars().take(60).collect();
                 let problem = format!("no subject in the sentence “{start}…”");

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(find("b:in"), Ok(TapPoint::Offered(0)));
         let error = find("d").unwrap_err().to_string();
         assert!(
-            error.contains("no link (b)") && error.contains("(a, b, c)"),
+            error.contains("neither a link (b) nor a node (a, b, c)"),
             "{error}"
         );
         assert!(find("a:in").is_err());
