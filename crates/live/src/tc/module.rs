@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(find(&body[20..], TCA_OPTIONS).unwrap(), b"fq_codel\0");
         assert_eq!(asked.queue, "sojourn tbf rate 1mbit over fq_codel");
         let said = run("qdisc add dev d root handle 10: pie").unwrap_err();
-        assert!(said.to_string().contains("no line about our queues"));
+        assert!(said.to_string().contains("not a line about our queues"));
     }
 
     #[test]
