@@ -19,9 +19,9 @@ const REACHED: f64 = 0.9;
 const EXCEEDED: f64 = 1.05;
 /// Of the rate set, what a load sends at least.
 const LOAD: f64 = 0.1;
-/// Of the looks, those that find a queue at least where there is one.
+/// Lowest share of samples with packets where there is a queue.
 const QUEUED: f64 = 0.5;
-/// Of the looks, those that find a queue at most where there is none.
+/// Highest share of samples with packets where there is no queue.
 const EMPTY: f64 = 0.05;
 /// Bytes that an interface receives for itself: frames that end there.
 const OWN_FRAMES: u64 = 100_000;
@@ -223,7 +223,7 @@ impl Seen {
         let (share, busy) = (sent / set, percent(self.busy));
         let (rates, queue) = (
             format!("{} of {} sent", shown(sent), shown(set)),
-            format!("packets waited in {busy} of the looks"),
+            format!("packets waited in {busy} of the samples"),
         );
         if share > EXCEEDED {
             let what = format!("{rates}: more than the shaper lets pass; it was just changed");

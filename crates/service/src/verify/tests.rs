@@ -37,7 +37,7 @@ fn a_queue_under_load_says_where_the_bottleneck_is() {
     let (_, sentence) = seen(10.0, 0.0).judge();
     assert_eq!(
         sentence,
-        "10Mbit of 20Mbit sent, packets waited in 0 % of the looks: the queue here is empty under \
+        "10Mbit of 20Mbit sent, packets waited in 0 % of the samples: the queue here is empty under \
          load, so that the bottleneck is elsewhere; a rate below 10Mbit would bring the queue here"
     );
 }
