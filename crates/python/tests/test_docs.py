@@ -120,4 +120,4 @@ def test_a_page_shows_what_its_scripts_print(page: Path, tmp_path: Path) -> None
 
 
 def test_pages_show_scripts() -> None:
-    assert len(WITH_SCRIPTS) >= 2
+    assert len(WITH_SCRIPTS) >= 3

@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 
 /// Its parameters and dice; what belongs to one queue would be in `State`.
 struct Slope {
-    from: Span,
-    to: Span,
+    low: Span,
+    high: Span,
     dice: Stream,
 }
 
@@ -23,8 +23,8 @@ impl Aqm for Slope {
     type Params = ();
 
     fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts<'_>, _: Time) -> Verdict {
-        let above = queue.head_wait - self.from;
-        let probability = above.as_secs_f64() / (self.to - self.from).as_secs_f64();
+        let above = queue.head_wait - self.low;
+        let probability = above.as_secs_f64() / (self.high - self.low).as_secs_f64();
         if self.dice.chance(probability.min(1.0)) {
             Verdict::Drop
         } else {
@@ -39,8 +39,8 @@ struct OnTheUplink;
 impl Instead for OnTheUplink {
     fn queue(&mut self, at: &Interface, setting: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
         let slope = Slope {
-            from: Span::from_millis(5),
-            to: Span::from_millis(50),
+            low: Span::from_millis(5),
+            high: Span::from_millis(50),
             dice: setting.dice("slope"),
         };
         let queue = SingleQueue::new(Limit::Packets(1000), slope);
