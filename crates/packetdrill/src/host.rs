@@ -70,11 +70,32 @@ pub(crate) struct Conn {
     pub(crate) reset: bool,
     /// The number after the last byte that was sent.
     highest: u32,
+    /// What packets with SYN call the first sequence numbers, ours and the peer's. Elsewhere a
+    /// script counts from them, as our TCP does.
+    starts: [u32; 2],
+    /// A SYN of the peer has come.
+    heard: bool,
 }
 
 impl Conn {
     pub(crate) fn is_alive(&self) -> bool {
         self.tcp.state() != State::Closed
+    }
+
+    /// A packet of the peer with the numbers that our TCP has for it.
+    fn counted(&mut self, packet: &Packet) -> Packet {
+        let mut packet = packet.clone();
+        if packet.flags & flag::SYN == 0 {
+            return packet;
+        }
+        if !self.heard {
+            self.heard = true;
+            self.starts[1] = packet.seq;
+        }
+        let [ours, peers] = self.starts;
+        packet.seq = packet.seq.wrapping_sub(peers);
+        packet.ack = packet.ack.map(|ack| ack.wrapping_sub(ours));
+        packet
     }
 }
 
@@ -160,6 +181,7 @@ impl Host {
             known.unwrap_or(zero + Span::from_millis(value.into()))
         };
         let conn = &mut self.conns[index];
+        let packet = &conn.counted(packet);
         let Some((segment, ecn)) = arriving(packet, &conn.agreed, echo) else {
             return Err(Stop::NotModelled(format!(
                 "a segment with more than three SACK blocks, or with more than 64 KiB: {packet}"
@@ -253,6 +275,8 @@ impl Host {
             gone: false,
             reset: false,
             highest: 0,
+            starts: [0; 2],
+            heard: false,
         });
         self.conns.len() - 1
     }
@@ -295,7 +319,12 @@ impl Host {
                 }
                 let offers = flags_of(sent.segment.flags) & flag::SYN != 0;
                 let offer = offers.then_some(&conn.offer);
-                let packet = leaving(&sent, &conn.agreed, offer);
+                let mut packet = leaving(&sent, &conn.agreed, offer);
+                if offers {
+                    let [ours, peers] = conn.starts;
+                    packet.seq = packet.seq.wrapping_add(ours);
+                    packet.ack = packet.ack.map(|ack| ack.wrapping_add(peers));
+                }
                 let at = self.now;
                 self.sent.push_back(Sent { at, packet });
             }
@@ -342,6 +371,13 @@ impl Host {
             conn.tcp.close();
         }
         self.flush();
+    }
+
+    /// The script calls the first sequence number of ours `value`.
+    pub(crate) fn name_start(&mut self, value: u32) {
+        if let Some(conn) = self.conns.last_mut() {
+            conn.starts[0] = value;
+        }
     }
 
     /// The timestamp `value` that the script expects is the one that our TCP has put there.

@@ -219,9 +219,13 @@ impl Run<'_> {
             Err((line, Stop::Ours { expected, got }))
         };
         let gathers = self.host.settings.gathers;
-        let Some(sent) = gather(&mut self.host.sent, packet, gathers) else {
+        let Some(mut sent) = gather(&mut self.host.sent, packet, gathers) else {
             return fail("none".to_owned());
         };
+        if packet.flags & sent.packet.flags & flag::SYN != 0 && sent.packet.seq == 0 {
+            self.host.name_start(packet.seq);
+            sent.packet.seq = packet.seq;
+        }
         let got = format!("{} at {}", sent.packet, shown(sent.at));
         let since_start = from.unwrap_or(sent.at) - START;
         // The first timestamp says what the script calls ours.

@@ -79,6 +79,35 @@ fn a_client_asks_for_what_it_gets() {
     ));
 }
 
+/// packetdrill's rule: numbers of packets with SYN are absolute, others count from the SYN.
+#[test]
+fn numbers_count_from_the_syn() {
+    passes(&run("
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 999000:999000(0) win 32000 <mss 1000,sackOK,nop,nop,nop,wscale 7>
++0 > S. 1234:1234(0) ack 999001 <mss 1460,nop,nop,sackOK,nop,wscale 7>
++.1 < . 1:1(0) ack 1 win 257
++0 accept(3, ..., ...) = 4
++0 write(4, ..., 1000) = 1000
++0 > P. 1:1001(1000) ack 1
++.1 < P. 1:101(100) ack 1001 win 257
++0 > . 1001:1001(0) ack 101
+"));
+    passes(&run("--tcp_ts_tick_usecs=1000
+--tolerance_usecs=2000
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0
++0 connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)
++0 > S 500:500(0) <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 7>
++.05 < S. 123:123(0) ack 501 win 30000 <mss 500,sackOK,TS val 700 ecr 100>
++0 > . 1:1(0) ack 1 <nop,nop,TS val 150 ecr 700>"));
+    // A number that counts from elsewhere is another number.
+    let wrong = SERVER.replace("S 0:0(0)", "S 7:7(0)");
+    stops(&run(&wrong), Verdict::Ours, 6, "ack 8");
+}
+
 #[test]
 fn calls_that_wait_return_when_they_should() {
     passes(&run("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

@@ -321,7 +321,7 @@ impl Reader<'_> {
                 .ok_or_else(|| self.lacks())?;
                 (number as i32).to_ne_bytes().to_vec()
             }
-            Some(Arg::Text(text)) => text.clone().into_bytes(),
+            Some(Arg::Text(text)) => unescaped(text).ok_or_else(|| self.lacks())?,
             _ => return Err(self.lacks()),
         };
         let value = bytes.get(..len.min(bytes.len())).unwrap_or_default();
@@ -428,5 +428,35 @@ impl Reader<'_> {
             let moved = rustix::pipe::splice(file.as_fd(), None, into.as_fd(), None, len, flags)?;
             Ok(moved.cast_signed() as i64)
         })))
+    }
+}
+
+/// The bytes of a string of C; none if it has an escape that the scripts do not use.
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut pieces = text.split("\\x");
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        let (digits, rest) = piece.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.bytes());
+    }
+    let has_other = text.replace("\\x", "").contains('\\');
+    (!has_other).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_bytes() {
+        assert_eq!(
+            unescaped("\\xa1\\x0bcubic"),
+            Some(b"\xa1\x0bcubic".to_vec())
+        );
+        assert_eq!(unescaped(""), Some(Vec::new()));
+        assert_eq!(unescaped("\\xa"), None);
+        assert_eq!(unescaped("\\xzz"), None);
+        assert_eq!(unescaped("\\n"), None);
     }
 }

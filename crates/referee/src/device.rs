@@ -6,7 +6,7 @@ use crate::packet::{Ends, build, parse};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::time::{ClockId, clock_gettime};
-use sojourn_bridge::links::Links;
+use sojourn_bridge::links::{Links, header};
 use sojourn_bridge::netlink::{CREATE, EXCL, REPLACE, attribute, text};
 use sojourn_bridge::{Namespace, tun};
 use sojourn_packetdrill::Packet;
@@ -14,6 +14,8 @@ use sojourn_units::Time;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::thread;
+use std::time::Duration;
 
 /// The device's name, by which scripts know it.
 pub(crate) const NAME: &str = "tun0";
@@ -30,9 +32,18 @@ const PEER: (Ipv4Addr, Ipv6Addr) = (
     Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1),
 );
 
+/// The device's MTU over IPv6, as in Linux's runner of the scripts: both versions have an MSS of 1460.
+const MTU_V6: u32 = 1520;
+/// Scripts begin at multiples of this time of the kernel's clock, at least one after their device is
+/// there. So they do not depend on the time that those before them took: the kernel's timers go by
+/// ticks. And the kernel adds the route of an IPv6 address later than it answers the request.
+const BEAT: u64 = 100_000_000;
+
+const RTM_SETLINK: u16 = 19;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
 const RTM_NEWQDISC: u16 = 36;
+const IFLA_MTU: u16 = 4;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 2;
@@ -45,11 +56,8 @@ const TC_H_ROOT: u32 = 0xffff_ffff;
 
 /// `struct virtio_net_hdr`, of which the kernel leaves out the last field here.
 const HEADER: usize = 10;
-const NEEDS_CHECKSUM: u8 = 1;
 const GSO_TCP4: u8 = 1;
 const GSO_TCP6: u8 = 4;
-/// Where TCP's checksum stands in its header.
-const CHECKSUM_AT: u16 = 16;
 /// More than a packet of several segments.
 const LONGEST: usize = HEADER + (1 << 17);
 
@@ -80,8 +88,14 @@ impl Device {
             buffer: vec![0; LONGEST],
         };
         let mut links = Links::open()?;
+        if v6 {
+            let mtu = attribute(IFLA_MTU, &MTU_V6.to_ne_bytes());
+            links.change(RTM_SETLINK, 0, &header(index, 0), &mtu)?;
+        }
         links.up(index)?;
         device.address(&mut links)?;
+        let since_beat = clock().as_nanos() % BEAT;
+        thread::sleep(Duration::from_nanos(2 * BEAT - since_beat));
         Ok(device)
     }
 
@@ -161,13 +175,10 @@ impl Device {
         };
         let mut header = [0; HEADER];
         if let Some(mss) = mss.filter(|&mss| packet.len > mss.into()) {
-            let head = if self.v6 { 40 } else { 20 };
-            let length = (bytes.len() - packet.len as usize) as u16;
-            header[0] = NEEDS_CHECKSUM;
+            // As packetdrill, without the length of the headers and with a whole checksum: how much
+            // memory the kernel takes for the packet, and so its window, depends on that length.
             header[1] = if self.v6 { GSO_TCP6 } else { GSO_TCP4 };
-            for (at, value) in [length, mss, head, CHECKSUM_AT].into_iter().enumerate() {
-                header[2 + 2 * at..][..2].copy_from_slice(&value.to_ne_bytes());
-            }
+            header[4..6].copy_from_slice(&mss.to_ne_bytes());
         }
         let written = self.file.write(&[&header, &bytes[..]].concat())?;
         Ok(written > HEADER)

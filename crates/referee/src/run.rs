@@ -227,10 +227,11 @@ impl<'a> Run<'a> {
                 to_port: PORT,
             });
         }
-        let Some(flow) = &self.flow else {
+        let packet = &self.defined(packet);
+        let Some(flow) = &mut self.flow else {
             return Ok(());
         };
-        let live = flow.arriving(&self.defined(packet));
+        let live = flow.arriving(packet);
         let mss = self.script.options.mss;
         let ends = flow.ends;
         match self.device.arrive(&live, ends, mss) {
