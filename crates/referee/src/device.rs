@@ -32,10 +32,10 @@ const PEER: (Ipv4Addr, Ipv6Addr) = (
     Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1),
 );
 
-/// The device's MTU over IPv6, as in Linux's runner of the scripts: both versions have an MSS of 1460.
+/// The device's MTU over IPv6, as in Linux's runner of the scripts: the MSS is 1460 then too.
 const MTU_V6: u32 = 1520;
-/// Scripts begin at multiples of this time of the kernel's clock, at least one after their device is
-/// there. So they do not depend on the time that those before them took: the kernel's timers go by
+/// Scripts begin at multiples of this time of the kernel's clock, at least one after their device
+/// is there. So they do not depend on the time that those before them took: its timers go by
 /// ticks. And the kernel adds the route of an IPv6 address later than it answers the request.
 const BEAT: u64 = 100_000_000;
 
