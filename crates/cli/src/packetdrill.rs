@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::json;
 use sojourn_gateway::Table;
 use sojourn_packetdrill::{Outcome, Script, Verdict};
+use sojourn_scenario::explained;
 use sojourn_scenario::problem::suggestion;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,7 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs) -> anyhow::Result<u8> {
     for file in &files {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file)
+            .map_err(|error| explained(file, error))
             .with_context(|| format!("cannot read {name}"))
             .map_err(WrongInput::from)?;
         match Script::read(&name, &text) {

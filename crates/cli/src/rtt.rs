@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use sojourn_capture::{Reader, Record, unpacked};
 use sojourn_gateway::Table;
+use sojourn_scenario::explained;
 use sojourn_units::{Span, Time, parse_span};
 use sojourn_wire::{FlowKey, Network, identity, parse, protocol};
 use sojourn_world::{PacketMatcher, PacketPairs, Passage};
@@ -129,7 +130,8 @@ pub(crate) fn rtt(args: &RttArgs) -> anyhow::Result<u8> {
 /// What each interface of a file has seen.
 fn load(path: &Path) -> Result<Vec<Sightings>, WrongInput> {
     let read = || {
-        let mut reader = Reader::new(unpacked(BufReader::new(File::open(path)?))?)?;
+        let file = File::open(path).map_err(|error| explained(path, error))?;
+        let mut reader = Reader::new(unpacked(BufReader::new(file))?)?;
         let mut points: BTreeMap<usize, Sightings> = BTreeMap::new();
         while let Some(record) = reader.next_record()? {
             let point = points.entry(record.interface).or_default();

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use sojourn_capture::unpacked;
 use sojourn_flent::{Data, Unreadable};
+use sojourn_scenario::explained;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::net::IpAddr;
@@ -153,7 +154,8 @@ fn source(file: &Path, client: Option<IpAddr>) -> Result<Contents, Why> {
         let why = "it is a folder, where a file is wanted";
         return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, why).into());
     }
-    let mut opened = unpacked(BufReader::new(File::open(file)?))?;
+    let read = File::open(file).map_err(|error| explained(file, error))?;
+    let mut opened = unpacked(BufReader::new(read))?;
     let mut head = Vec::new();
     let read = opened.by_ref().take(HEAD).read_to_end(&mut head);
     read.map_err(|error| damaged(file, error))?;

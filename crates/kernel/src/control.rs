@@ -6,6 +6,7 @@ use std::fs;
 use std::hash::Hasher as _;
 use std::path::Path;
 
+use sojourn_scenario::explained;
 use sojourn_world::{Cell, Transport};
 
 use crate::KernelError;
@@ -38,7 +39,8 @@ impl Control {
             file: file.to_owned(),
             reason,
         };
-        let text = fs::read(file).map_err(|error| no_control(error.to_string()))?;
+        let text =
+            fs::read(file).map_err(|error| no_control(explained(file, error).to_string()))?;
         let named = format!("\"{NAME}\"");
         if !String::from_utf8_lossy(&text).contains(&named) {
             let must = format!("its `struct tcp_congestion_ops` must have `.name = {named}`");

@@ -8,6 +8,7 @@ use sojourn_plugin::abi::Text;
 use sojourn_plugin::abi::aqm::{self, AqmTable};
 use sojourn_plugin::abi::control::{self, ControlTable};
 use sojourn_qdisc::{Limit, Packet, Qdisc, Setting, SingleQueue};
+use sojourn_scenario::explained;
 use sojourn_scenario::problem::suggestion;
 use sojourn_tcp::{Config, CongestionControl};
 use std::fs;
@@ -263,9 +264,10 @@ impl Plugin {
 /// The library of a file.
 fn opened(file: &str, base: &Path) -> Result<Library, LoadError> {
     // An absolute path: of another one the linker looks elsewhere.
-    let path = fs::canonicalize(base.join(file)).map_err(|why| {
-        let file = file.to_owned();
-        LoadError::File { file, why }
+    let path = base.join(file);
+    let path = fs::canonicalize(&path).map_err(|error| LoadError::File {
+        file: file.to_owned(),
+        why: explained(&path, error),
     })?;
     // SAFETY: whoever names a plug-in wants its code to run.
     let library = unsafe { Library::new(&path) };

@@ -54,7 +54,11 @@ impl Plugins {
         if named.is_empty() {
             return Ok(None);
         }
-        let mut scenario = Scenario::parse(name, &text, base, &options)?;
+        let read = Scenario::parse(name, &text, base, &options);
+        let mut scenario = read.map_err(|mut problems| {
+            named.names.put_back_in(&mut problems);
+            problems
+        })?;
         let plugins = Self(named);
         plugins.name(&mut scenario);
         Ok(Some((scenario, plugins)))

@@ -174,10 +174,24 @@ fn ns_2s_senders_ask_no_control() {
         .map(|_| ())
         .expect_err("it would not be asked")
         .to_string();
+    let refusal = format!("flow.download.tcp.agent: ns-2's senders have no {name}");
+    assert!(said.contains(&refusal), "{said}");
+}
+
+#[test]
+fn what_is_wrong_beside_a_plug_in_is_shown_as_it_was_written() {
+    let name = format!("rust:{}:SameCubic", built().display());
+    let text =
+        format!("format = \"sojourn-scenario/1\"\ntcp = {{ cc = \"{name}\", mss = true }}\n");
+    let read = Plugins::scenario("own.toml", &text, Path::new(""), &Options::default());
+    let said = read.map(|_| ()).expect_err("no size").to_string();
+    let line = text.lines().nth(1).expect("two lines");
+    let column = line.rfind("true").expect("a size") + 1;
     assert!(
-        said.contains("flow.download.tcp.agent: ns-2 2.35 has no"),
+        said.contains(&format!("own.toml:2:{column}: tcp.mss: ")),
         "{said}"
     );
+    assert!(said.contains(":SameCubic\", mss = true }"), "{said}");
 }
 
 #[test]
@@ -253,7 +267,12 @@ fn wrong_names_are_told() {
     );
     assert_eq!(
         wrong("rust:none.so:Same"),
-        "none.so cannot be read: No such file or directory (os error 2)"
+        format!(
+            "none.so cannot be read: No such file in {}",
+            std::env::current_dir()
+                .expect("a working directory")
+                .display()
+        )
     );
     assert_eq!(
         wrong(&format!("rust:{file}:Sane")),

@@ -38,7 +38,7 @@ pub use runner::{Outcome, Watch, each, run, split};
 pub use scenario::{Options, Scenario};
 use sojourn_text::quantity;
 pub use sojourn_text::{
-    BadTrace, Location, Problem, Problems, TraceError, Unreadable, Warnings, load_trace,
+    BadTrace, Location, Problem, Problems, TraceError, Unreadable, Warnings, explained, load_trace,
     named_text, problem, read, read_text, tree,
 };
 pub use space::{Dimension, Gene, Space, Values};

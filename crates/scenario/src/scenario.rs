@@ -51,6 +51,8 @@ pub struct Scenario {
 /// A `--set` argument that could be read.
 pub(crate) struct Override {
     pub(crate) path: String,
+    /// Where the path is written.
+    pub(crate) key: Origin,
     pub(crate) node: Node,
 }
 
@@ -198,7 +200,7 @@ impl Plan {
         apply(&sets, &mut tree, problems);
         let mut grid = Grid::read(sweep.as_ref(), problems);
         for sweep in &sweeps {
-            grid.add(&sweep.path, &sweep.node, problems);
+            grid.add(&sweep.path, sweep.key, &sweep.node, problems);
         }
         for set in &sets {
             grid.pin(&set.path);
@@ -296,12 +298,12 @@ fn seeds(tree: &Node, options: &Options) -> u64 {
 /// Puts the values of `--set` into a file's tree.
 pub(crate) fn apply(sets: &[Override], tree: &mut Node, problems: &mut Problems) {
     for set in sets {
-        if let Some(problem) = wrong_beginning(tree, &set.path, set.node.at) {
+        if let Some(problem) = wrong_beginning(tree, &set.path, set.key) {
             problems.add(problem);
             continue;
         }
-        if let Err(error) = tree.set(&set.path, set.node.clone()) {
-            problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
+        if let Err(error) = tree.set(&set.path, set.key, set.node.clone()) {
+            problems.add(Problem::new(set.key, &set.path, error.to_string()));
         }
     }
 }
@@ -316,21 +318,24 @@ pub(crate) fn overrides(
     for argument in arguments {
         let source = problems.add_source(option, argument);
         let whole = Origin::new(source, 0..argument.len());
-        let Some((path, value)) = argument.split_once('=') else {
+        let Some((key, value)) = argument.split_once('=') else {
             let problem = Problem::new(whole, "", format!("`{argument}` has no `=`"))
                 .help("KEY=VALUE, for example dumbbell.down.rate=20mbit");
             problems.add(problem);
             continue;
         };
-        let path = path.trim();
+        let path = key.trim();
+        let start = key.len() - key.trim_start().len();
+        let key = Origin::new(source, start..start + path.len());
         if matches!(path.split('.').next(), Some("format" | "sweep")) {
-            problems.add(Problem::new(whole, path, "cannot be set"));
+            problems.add(Problem::new(key, path, "cannot be set"));
             continue;
         }
         let start = argument.len() - value.len();
         let at = Origin::new(source, start..argument.len());
         sets.push(Override {
             path: path.to_owned(),
+            key,
             node: Node::of_argument(value, at),
         });
     }
@@ -377,9 +382,9 @@ impl Builder<'_> {
             .iter()
             .map(|set| (set.path.clone(), set.node.text.clone()))
             .collect();
-        for (path, node) in plan.grid.combination(number) {
-            if let Err(error) = tree.set(path, node.clone()) {
-                problems.add(Problem::new(node.at, path, error.to_string()));
+        for (path, key, node) in plan.grid.combination(number) {
+            if let Err(error) = tree.set(path, key, node.clone()) {
+                problems.add(Problem::new(key, path, error.to_string()));
                 return;
             }
             params.push((path.to_owned(), node.text.clone()));

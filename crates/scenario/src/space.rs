@@ -6,7 +6,7 @@
 use crate::interval::Interval;
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::read::join;
-use crate::scenario::{Options, Scenario, apply, overrides};
+use crate::scenario::{Options, Override, Scenario, apply, overrides};
 use crate::sweep::{self, Grid};
 use crate::tree::{Entry, Node, Value};
 use crate::whole_path::wrong_beginning;
@@ -98,23 +98,23 @@ impl Space {
             &mut problems,
         );
         for sweep in sweeps {
-            intervals.retain(|(path, _)| *path != sweep.path);
+            intervals.retain(|interval| interval.path != sweep.path);
             if is_interval(&sweep.node) {
                 grid.pin(&sweep.path);
-                intervals.push((sweep.path, sweep.node));
+                intervals.push(sweep);
             } else {
-                grid.add(&sweep.path, &sweep.node, &mut problems);
+                grid.add(&sweep.path, sweep.key, &sweep.node, &mut problems);
             }
         }
         for set in &sets {
             grid.pin(&set.path);
-            intervals.retain(|(path, _)| *path != set.path);
+            intervals.retain(|interval| interval.path != set.path);
         }
         grid.drop_unknown(&tree, &mut problems);
         let compared = taken(&mut grid, compared, &intervals, &mut problems);
         let mut dimensions: Vec<Dimension> = grid.into_axes().iter().map(steps).collect();
-        for (path, node) in intervals {
-            dimensions.extend(interval(&tree, path, &node, &mut problems));
+        for one in intervals {
+            dimensions.extend(interval(&tree, one, &mut problems));
         }
         problems.sort();
         if !problems.is_empty() {
@@ -159,7 +159,8 @@ impl Space {
             {
                 absent.push(flow.to_owned());
             }
-            tree.set(&path, node)
+            let at = node.at;
+            tree.set(&path, at, node)
                 .map_err(|error| Problems::alone(&self.name, format!("{path}: {error}")))?;
         }
         let flows = match &mut tree.value {
@@ -246,11 +247,15 @@ fn is_interval(node: &Node) -> bool {
 }
 
 /// Takes the intervals out of a sweep's table, with their whole paths.
-fn take_intervals(entries: &mut Vec<Entry>, above: &str, found: &mut Vec<(String, Node)>) {
+fn take_intervals(entries: &mut Vec<Entry>, above: &str, found: &mut Vec<Override>) {
     for entry in entries.iter_mut() {
         let path = join(above, &entry.key);
         if is_interval(&entry.node) {
-            found.push((path, entry.node.clone()));
+            found.push(Override {
+                path,
+                key: entry.at,
+                node: entry.node.clone(),
+            });
         } else if let Value::Table(below) = &mut entry.node.value {
             take_intervals(below, &path, found);
         }
@@ -263,7 +268,7 @@ fn take_intervals(entries: &mut Vec<Entry>, above: &str, found: &mut Vec<(String
 fn taken(
     grid: &mut Grid,
     compared: &[String],
-    intervals: &[(String, Node)],
+    intervals: &[Override],
     problems: &mut Problems,
 ) -> Vec<(String, Vec<Node>)> {
     let mut taken = Vec::new();
@@ -279,7 +284,7 @@ fn taken(
             }
             continue;
         }
-        let is_interval = intervals.iter().any(|(interval, _)| interval == path);
+        let is_interval = intervals.iter().any(|interval| interval.path == *path);
         let help = if is_interval {
             "it has an interval; what is compared has a list of values".to_owned()
         } else {
@@ -309,13 +314,14 @@ fn steps(axis: &sweep::Dimension) -> Dimension {
 }
 
 /// The dimension of an interval.
-fn interval(tree: &Node, path: String, node: &Node, problems: &mut Problems) -> Option<Dimension> {
-    if let Some(problem) = wrong_beginning(tree, &path, node.at) {
+fn interval(tree: &Node, given: Override, problems: &mut Problems) -> Option<Dimension> {
+    let Override { path, key, node } = given;
+    if let Some(problem) = wrong_beginning(tree, &path, key) {
         return problems.refuse(problem);
     }
     if sweep::is_fixed(&path) {
         let message = format!("`{path}` cannot be swept");
-        return problems.refuse(Problem::new(node.at, "sweep", message));
+        return problems.refuse(Problem::new(key, "sweep", message));
     }
     match Interval::parse(&node.text) {
         Ok(interval) => Some(Dimension {

@@ -1,6 +1,7 @@
 //! What stands in a scenario for something that its format cannot say: a queue or a congestion
 //! control of a plug-in or of Python.
 
+use crate::problem::Problems;
 use sojourn_world::{Cell, ScenarioInfo};
 
 /// Congestion controls that only Linux has. The simulator refuses them, so that each may stand for
@@ -33,6 +34,13 @@ impl StandIns {
     pub fn of(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(_, known)| known == name);
         found.map(|(stand_in, _)| stand_in.as_str())
+    }
+
+    /// Has what is wrong with a scenario say the names.
+    pub fn put_back_in(&self, problems: &mut Problems) {
+        for (stand_in, name) in &self.0 {
+            problems.reword(stand_in, name);
+        }
     }
 
     /// Has the axes, the parameters of cells and the text of a scenario say the names.

@@ -71,8 +71,8 @@ pub(crate) struct Grid {
     axes: Vec<Dimension>,
 }
 
-/// One combination: the values of all swept fields.
-pub(crate) type Combination<'a> = Vec<(&'a str, &'a Node)>;
+/// One combination: all swept fields, where each is written, and their values.
+pub(crate) type Combination<'a> = Vec<(&'a str, Origin, &'a Node)>;
 
 impl Grid {
     /// Reads `[sweep]`. Axes with problems are left out, so that the rest can be checked too.
@@ -134,10 +134,10 @@ impl Grid {
     }
 
     /// Adds an axis from outside, behind those of the file; it replaces one of the same field.
-    pub(crate) fn add(&mut self, path: &str, values: &Node, problems: &mut Problems) {
+    /// Its path is written at `at`.
+    pub(crate) fn add(&mut self, path: &str, at: Origin, values: &Node, problems: &mut Problems) {
         self.pin(path);
-        let (key, at) = (path.to_owned(), values.at);
-        let node = values.clone();
+        let (key, node) = (path.to_owned(), values.clone());
         let fields = fields(&Entry { key, at, node }, "", "sweep", problems);
         let added = fields.into_iter().map(|field| Dimension {
             at: field.at,
@@ -173,7 +173,7 @@ impl Grid {
             axes.push(
                 axis.fields
                     .iter()
-                    .map(|field| (field.path.as_str(), &field.values[step]))
+                    .map(|field| (field.path.as_str(), field.at, &field.values[step]))
                     .collect(),
             );
         }

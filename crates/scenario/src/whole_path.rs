@@ -10,7 +10,7 @@ use sojourn_text::hop::HopTable;
 /// Most whole paths that are named.
 const MOST_NAMED: usize = 6;
 
-/// The problem of a path that does not begin with a key of a scenario.
+/// The problem of a path, written at `at`, that does not begin with a key of a scenario.
 pub(crate) fn wrong_beginning(tree: &Node, path: &str, at: Origin) -> Option<Problem> {
     let known = ScenarioFile::KEYS.concat();
     let first = path.split('.').next().unwrap_or_default();

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{GOOD, changed, parse};
-use sojourn_scenario::{Problem, Problems};
+use sojourn_scenario::{Options, Problem, Problems, Scenario};
+use std::path::Path;
 
 /// The first line of each problem, and its help.
 fn summary(problems: &Problems) -> Vec<String> {
@@ -445,7 +446,7 @@ const CASES: &[Case] = &[
     (
         "[dumbbell]",
         "[sweep]\nflow.uplod.rtt = [\"1ms\"]\n[dumbbell]",
-        &["test.toml:7:19: flow.uplod.rtt: no flow is named `uplod`; did you mean `upload`?"],
+        &["test.toml:7:12: flow.uplod.rtt: no flow is named `uplod`; did you mean `upload`?"],
     ),
     (
         "[dumbbell]",
@@ -552,6 +553,38 @@ fn arguments_are_checked_like_the_file() {
         };
         assert_eq!(found, [wanted], "{set}");
     }
+}
+
+#[test]
+fn arguments_are_marked_where_they_are_wrong() {
+    let shown = |options: &Options| {
+        let read = Scenario::parse("test.toml", GOOD, Path::new(""), options);
+        read.expect_err("it is wrong").to_string()
+    };
+    for (given, marks) in [
+        ("dumbell.rtt=1ms", "^^^^^^^^^^^"),
+        ("dumbbell.rtd=1ms", "^^^^^^^^^^^^"),
+        (" flow.uplaod.rtt = 5ms", " ^^^^^^^^^^^^^^^"),
+        ("sweep.duration=1", "^^^^^^^^^^^^^^"),
+        ("dumbbell.qdisc=pye", "               ^^^"),
+    ] {
+        let set = Options {
+            sets: vec![given.to_owned()],
+            ..Options::default()
+        };
+        let said = shown(&set);
+        let wanted = format!("  |\n1 | {given}\n  | {marks}\n");
+        assert!(said.contains(&wanted), "{said}\n{wanted}");
+    }
+    let sweep = Options {
+        sweeps: vec!["dumbell.rtt=[1ms, 2ms]".to_owned()],
+        ..Options::default()
+    };
+    let said = shown(&sweep);
+    assert!(
+        said.contains("1 | dumbell.rtt=[1ms, 2ms]\n  | ^^^^^^^^^^^\n"),
+        "{said}"
+    );
 }
 
 #[test]

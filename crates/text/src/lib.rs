@@ -13,6 +13,7 @@
 mod autorate;
 mod files;
 pub mod hop;
+mod missing;
 pub mod problem;
 pub mod quantity;
 pub mod queue;
@@ -26,6 +27,7 @@ pub mod tree;
 mod write;
 
 pub use files::{BadTrace, Files, Once, load_trace, named_text};
+pub use missing::explained;
 pub use problem::{Location, Problem, Problems, Warnings};
 pub use quantity::group;
 pub use resolver::Resolver;

@@ -253,6 +253,36 @@ impl Problems {
         self.list.len() >= Self::MOST
     }
 
+    /// Has texts and messages say another word. Where one stands in a text, the places of problems
+    /// move with what is behind it.
+    pub fn reword(&mut self, word: &str, other: &str) {
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            let found: Vec<usize> = whole_words(&source.text, word).collect();
+            // From the last one, so that those before stay where they are.
+            for at in found.into_iter().rev() {
+                let behind = at + word.len();
+                source.text.replace_range(at..behind, other);
+                let moved = |place: &mut usize| {
+                    if *place != usize::MAX && *place >= behind {
+                        *place = *place - word.len() + other.len();
+                    }
+                };
+                for problem in self.list.iter_mut().chain(&mut self.warnings) {
+                    if problem.at.source == index {
+                        moved(&mut problem.at.start);
+                        moved(&mut problem.at.end);
+                    }
+                }
+            }
+        }
+        for problem in self.list.iter_mut().chain(&mut self.warnings) {
+            let found: Vec<usize> = whole_words(&problem.message, word).collect();
+            for at in found.into_iter().rev() {
+                problem.message.replace_range(at..at + word.len(), other);
+            }
+        }
+    }
+
     /// Puts the problems in the order of their places.
     pub fn sort(&mut self) {
         self.list.sort_by_key(|problem| problem.at);
@@ -371,6 +401,17 @@ impl fmt::Display for Warnings {
 }
 
 impl std::error::Error for Problems {}
+
+/// Where a text has a word that is no part of a longer one.
+fn whole_words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_part = |edge: Option<char>| edge.is_some_and(|edge| edge.is_ascii_alphanumeric());
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |&at| {
+            let behind = &text[at + word.len()..];
+            !is_part(text[..at].chars().next_back()) && !is_part(behind.chars().next())
+        })
+}
 
 /// The candidate that was probably meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

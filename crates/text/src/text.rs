@@ -1,5 +1,6 @@
 //! Texts that people name: read whole, but no further than is sensible, whatever stands there.
 
+use crate::missing::explained;
 #[cfg(unix)]
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
@@ -74,7 +75,10 @@ fn decode(bytes: Vec<u8>) -> String {
 }
 
 fn read_bytes(file: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
-    let (file, mut bytes) = open(file)?;
+    let (file, mut bytes) = open(file).map_err(|why| match why {
+        Unreadable::Refused(error) => explained(file, error).into(),
+        other => other,
+    })?;
     file.take(most + 1 - bytes.len() as u64)
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {

@@ -259,19 +259,19 @@ impl Node {
         (at, true)
     }
 
-    /// Puts `new` at `path`; tables on the way are made when missing.
+    /// Puts `new` at `path`, which is written at `key`; tables on the way are made when missing.
     ///
     /// # Errors
     /// Says which part of the path leads nowhere.
-    pub fn set(&mut self, path: &str, new: Self) -> Result<(), NoPath> {
+    pub fn set(&mut self, path: &str, key: Origin, new: Self) -> Result<(), NoPath> {
         // Each part is a table inside the one before.
         if path.split('.').count() > DEEPEST {
             return Err(NoPath::TooDeep);
         }
-        self.set_below(path, "", new)
+        self.set_below(path, "", key, new)
     }
 
-    fn set_below(&mut self, path: &str, above: &str, new: Self) -> Result<(), NoPath> {
+    fn set_below(&mut self, path: &str, above: &str, key: Origin, new: Self) -> Result<(), NoPath> {
         let (part, rest) = path
             .split_once('.')
             .map_or((path, None), |(part, rest)| (part, Some(rest)));
@@ -293,7 +293,7 @@ impl Node {
                 let item = &mut items[index];
                 let whole = || NoPath::Whole(part.to_owned(), above.to_owned());
                 let rest = rest.ok_or_else(whole)?;
-                return item.set_below(rest, part, new);
+                return item.set_below(rest, part, key, new);
             }
             _ => {
                 let (above, part) = (above.to_owned(), part.to_owned());
@@ -303,21 +303,20 @@ impl Node {
         let found = entries.iter().position(|entry| entry.key == part);
         match (found, rest) {
             (Some(index), None) => {
-                entries[index].at = new.at;
+                entries[index].at = key;
                 entries[index].node = new;
                 Ok(())
             }
-            (Some(index), Some(rest)) => entries[index].node.set_below(rest, part, new),
+            (Some(index), Some(rest)) => entries[index].node.set_below(rest, part, key, new),
             (None, rest) => {
-                let at = new.at;
-                let mut node = Self::untold(Value::Table(Vec::new()), at);
+                let mut node = Self::untold(Value::Table(Vec::new()), key);
                 match rest {
-                    Some(rest) => node.set_below(rest, part, new)?,
+                    Some(rest) => node.set_below(rest, part, key, new)?,
                     None => node = new,
                 }
                 entries.push(Entry {
                     key: part.to_owned(),
-                    at,
+                    at: key,
                     node,
                 });
                 Ok(())

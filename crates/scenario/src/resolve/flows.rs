@@ -508,8 +508,10 @@ impl Resolver<'_> {
         config.ns2 = Ns2Agent::of(config.algorithm, config.sack && !config.rack);
         if config.ns2.is_none() {
             let path = self.tcp_path(path, "agent");
-            let message = format!("ns-2 2.35 has no {}", config.algorithm.name());
-            self.complain(&path, message);
+            let message = format!("ns-2's senders have no {}", config.algorithm.name());
+            let help =
+                "reno, newreno, sack, vegas, westwood, compound, cubic; or leave `agent` out";
+            let _ = self.advise::<()>(&path, message, help);
         }
         let vegas = config.algorithm == Algorithm::Vegas;
         config.timestamps = keys.timestamps.unwrap_or(vegas);
