@@ -131,10 +131,12 @@ def test_other_threads_go_on_during_a_run(home: sojourn.Scenario) -> None:
 
 
 def test_worlds_of_the_program_say_when_it_is_missing(
-    home: sojourn.Scenario, monkeypatch: pytest.MonkeyPatch
+    home: sojourn.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("SOJOURN_PROGRAM", raising=False)
+    # The wheel brings one beside Python's own programs.
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
     with pytest.raises(sojourn.RunError, match="not in the PATH"):
         sojourn.run(home, world="kernel")
 
