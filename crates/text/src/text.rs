@@ -12,7 +12,7 @@ use std::path::Path;
 pub enum Unreadable {
     /// The file system refused.
     #[error("cannot be read: {0}")]
-    Refused(#[from] io::Error),
+    Refused(io::Error),
     /// It is a folder.
     #[error("is a folder, where a file is wanted")]
     Folder,
@@ -25,6 +25,13 @@ pub enum Unreadable {
     /// A named pipe without a writer, which would be waited for without end.
     #[error("is a pipe that nobody writes to")]
     NoWriter,
+}
+
+/// The sentence has the error's own words: as its source it would be told twice.
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Self {
+        Self::Refused(error)
+    }
 }
 
 /// The text of a file, of at most so many bytes. Devices and pipes (`<(command)`) are read too.
