@@ -53,10 +53,11 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
     study!(
         "l4s": "study.toml", "dualpi2-50.toml", "dualpi2-10.toml", "pfifo-50.toml",
         "pfifo-10.toml", "fq-codel-50.toml", "fq-codel-10.toml", "rfc3168.toml", "law.toml",
-        "overload.toml", "home.toml", "tins.toml", "bursts.toml", "isp.toml", "classic.toml",
+        "overload.toml", "flood.toml", "flood-ten.toml", "home.toml", "tins.toml", "bursts.toml",
+        "isp.toml", "classic.toml",
         "published-dualpi2-50.csv", "published-dualpi2-10.csv", "published-pfifo-50.csv",
         "published-pfifo-10.csv", "published-fq-codel-50.csv", "published-fq-codel-10.csv",
-        "published-rfc3168.csv",
+        "published-rfc3168.csv", "published-flood.csv", "published-overload.csv",
     ),
     study!(
         "steering": "study.toml", "long-10g.toml", "steered-10g.toml", "short-10g.toml",
