@@ -261,6 +261,9 @@ pub struct Config {
     /// Prague: where the delay varies as in a queue with classic ECN, a mark costs 5/16 of the
     /// window at least. Default off, as the L4S team's Linux (`prague_ecn_fallback` 0).
     pub ecn_fallback: bool,
+    /// Prague: a window may fall below two segments, held by pacing. Default on; the L4S team's
+    /// Linux keeps two (`MIN_CWND`).
+    pub fractional_window: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements, and so the most in
     /// flight. It grows up to that with the window. Default 2,740,682: so much Linux's 4 MiB of
     /// memory (`tcp_wmem`) hold, because a segment of 1448 bytes takes 2216.
@@ -307,6 +310,7 @@ impl Default for Config {
             pacing: false,
             rtt_independence: true,
             ecn_fallback: false,
+            fractional_window: true,
             send_buffer: (4 << 20) * 1448 / 2216,
             receive_window: 64 << 10,
             receive_window_max: 3 << 20,

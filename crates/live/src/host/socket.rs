@@ -175,8 +175,9 @@ pub(super) fn check(config: &Config, machine: Machine) -> Result<(), UnfitFlow> 
             "the kernel's first retransmission timeout is always 1 s",
         ),
         (
-            is(Algorithm::Prague) && (!config.rtt_independence || config.ecn_fallback),
-            "the kernel's Prague has rtt_independence and no ecn_fallback",
+            is(Algorithm::Prague)
+                && (!config.rtt_independence || config.ecn_fallback || !config.fractional_window),
+            "the kernel's Prague has rtt_independence, a fractional_window and no ecn_fallback",
         ),
         (
             is(Algorithm::Dctcp) && config.dctcp != default.dctcp,

@@ -75,6 +75,9 @@ table! {
         /// Prague: where the round trip varies as behind a queue with classic ECN, a mark costs at
         /// least 5/16 of the window (the L4S team's `prague_ecn_fallback`). Default false.
         ecn_fallback: Option<bool>,
+        /// Whether Prague's window falls below two segments, held by pacing. The L4S team's Linux
+        /// keeps two. Default true.
+        fractional_window: Option<bool>,
         /// Largest send buffer in bytes, a limit on the data in flight; the buffer grows up to it
         /// with the window. Default 2740682, which Linux's 4 MiB of memory can hold. ns-2's senders
         /// have none.

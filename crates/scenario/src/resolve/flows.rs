@@ -492,6 +492,7 @@ impl Resolver<'_> {
             (keys.pacing, &mut config.pacing),
             (keys.rtt_independence, &mut config.rtt_independence),
             (keys.ecn_fallback, &mut config.ecn_fallback),
+            (keys.fractional_window, &mut config.fractional_window),
         ] {
             *field = key.unwrap_or(*field);
         }

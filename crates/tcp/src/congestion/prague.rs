@@ -3,7 +3,8 @@
 //! first mark), growth by what comes unmarked also while reducing, a virtual round trip of 25 ms
 //! for shorter ones ([`Config::rtt_independence`]), pacing, half the window at a loss.
 //! Two segments may always be in flight: a lone one would wait for a delayed ACK. A window below
-//! that is fractional, and holds by pacing, which the draft has among its plans.
+//! that is fractional, and holds by pacing, which the draft has among its plans
+//! ([`Config::fractional_window`]).
 //! Queues of classic ECN are found on demand ([`Config::ecn_fallback`]; `classic`).
 //! Not here: the draft's limit on bursts of offloads, which the model has none of.
 
@@ -22,7 +23,7 @@ const VIRTUAL: Span = Span::from_millis(25);
 const PATIENCE: u32 = 500;
 /// Segments that may be in flight whatever the window.
 const FLIGHT: u32 = 2;
-/// The smallest window, in segments.
+/// The smallest fractional window, in segments.
 const LEAST: f64 = 0.125;
 
 /// Prague's congestion control.
@@ -53,6 +54,8 @@ pub struct Prague {
     early: bool,
     /// Window and threshold before the last reduction by a loss.
     prior: Option<(f64, u32)>,
+    /// The smallest window, in segments.
+    least: f64,
     /// Looks for a queue of classic ECN, if it is to.
     classic: Option<Classic>,
 }
@@ -81,6 +84,11 @@ impl Prague {
             reduced: None,
             early: false,
             prior: None,
+            least: if config.fractional_window {
+                LEAST
+            } else {
+                f64::from(FLIGHT)
+            },
             classic: config.ecn_fallback.then(Classic::new),
         }
     }
@@ -174,7 +182,7 @@ impl Prague {
     }
 
     fn lower_to(&mut self, window: f64) {
-        self.window = window.max(LEAST);
+        self.window = window.max(self.least);
         self.ssthresh = self.whole().max(FLIGHT);
     }
 }

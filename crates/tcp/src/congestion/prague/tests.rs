@@ -186,3 +186,21 @@ fn small_windows_hold_by_pacing() {
     control.ssthresh = 100;
     assert_eq!(control.pacing_rate(), Some(Rate::from_bps(3_200_000)));
 }
+
+/// The sender of the L4S team's Linux: twenty marks with alpha at 1 leave two segments, and two
+/// segments in 50 ms are 0.32 Mbit/s.
+#[test]
+fn without_fractions_two_segments_are_the_least() {
+    let mut control = Prague::new(&Config {
+        mss: 1000,
+        fractional_window: false,
+        ..Config::default()
+    });
+    control.on_established(Some(Span::from_millis(50)), Time::ZERO);
+    control.alpha = Some(1.0);
+    for second in 1..20 {
+        control.on_congestion(Congestion::Mark, 0, Time::ZERO + Span::from_secs(second));
+    }
+    near(control.window, 2.0);
+    assert_eq!(control.pacing_rate(), Some(Rate::from_bps(320_000)));
+}
