@@ -129,7 +129,7 @@ gate:
 
 packaged:
 	@scripts/setup package
-	@scripts/package $(DEBUG)/sojourn $(DEBUG)/sojourn-bridge
+	@PACK_WITH=-z1 scripts/package $(DEBUG)/sojourn $(DEBUG)/sojourn-bridge
 
 linked:
 	@scripts/setup static
