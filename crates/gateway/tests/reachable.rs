@@ -96,7 +96,13 @@ fn captures_go_to_regular_files_alone() {
     };
     pipe(dir);
     std::os::unix::fs::symlink("elsewhere", dir.join("link")).expect("it is made");
-    for name in ["pipe", "link", "/dev/null"] {
+    for name in [
+        "pipe",
+        "link",
+        "/dev/null",
+        "/proc/self/mem",
+        "/sys/kernel/profiling",
+    ] {
         fs::write(
             dir.join("bridge.toml"),
             format!("{FILE}pcap = \"{name}\"\n"),

@@ -7,7 +7,7 @@ use crate::Fleet;
 use crate::file::PcapFile;
 use crate::fleet::AskError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
+use rustix::fs::{FsWord, OFlags, PROC_SUPER_MAGIC, fstatfs};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use sojourn_bridge::{
@@ -98,6 +98,9 @@ pub(crate) struct Wanted {
     pub duration: Option<Span>,
 }
 
+/// sysfs, from linux/magic.h.
+const SYSFS_MAGIC: FsWord = 0x6265_6572;
+
 impl Default for Wanted {
     /// What the hosts beyond both ports send and get, without an end.
     fn default() -> Self {
@@ -123,7 +126,8 @@ impl Recording {
     ///
     /// # Errors
     /// When it cannot be written, or is no regular file: a pipe may wait for its reader without
-    /// end.
+    /// end. Nor may it be of the kernel's own file systems, whose files only look regular:
+    /// `/proc/self/mem` is this process.
     pub(crate) fn open(pcap: PcapFile) -> io::Result<Self> {
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let mut options = OpenOptions::new();
@@ -145,12 +149,17 @@ impl Recording {
             let what = "it is not a regular file (a pipe, a device or a symbolic link)";
             return Err(io::Error::other(what));
         }
+        let file = file?;
+        if [PROC_SUPER_MAGIC, SYSFS_MAGIC].contains(&fstatfs(&file)?.f_type) {
+            let what = "it is not a regular file but one of the kernel's (/proc, /sys)";
+            return Err(io::Error::other(what));
+        }
         Ok(Self {
             wanted: Wanted {
                 snap_len: pcap.snap_len.unwrap_or(SNAP_LEN),
                 ..Wanted::default()
             },
-            file: file?,
+            file,
             pcap,
         })
     }
