@@ -22,7 +22,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .plot import Plot, parameters
+from ._arguments import arguments, parameters, unknown
+from .plot import Plot
 from .results import Results
 
 __all__ = ["FORMATS", "STYLE", "draw", "listed", "usual"]
@@ -67,9 +68,30 @@ def listed(path: str | Path) -> list[dict[str, Any]]:
             raise ValueError(f"{place}: missing key `{missing[0]}`")
         if figure["kind"] not in KINDS:
             raise ValueError(f"{place}: kind `{figure['kind']}` is none of {', '.join(KINDS)}")
-        if "/" in figure["name"]:
+        if not isinstance(figure["name"], str) or "/" in figure["name"]:
             raise ValueError(f"{place}: name `{figure['name']}` is not a file name")
+        if figure.get("log", "") not in ("", "x", "y", "xy"):
+            raise ValueError(f"{place}: log `{figure['log']}` is none of x, y, xy")
+        for key in ("width", "height"):
+            if not isinstance(figure.get(key, 1), (int, float)) or figure.get(key, 1) <= 0:
+                raise ValueError(f"{place}: {key} `{figure[key]}` is no number of inches above 0")
+        _known(place, figure)
     return figures
+
+
+def _known(place: str, figure: Mapping[str, Any]) -> None:
+    """Refuse a key that a figure of this kind does not have."""
+    own = arguments(getattr(Plot, figure["kind"]))
+    # `name` is the file's; that of a flow or link has another key.
+    keys = [one for one in _OWN if one != "name_of" or "name" in own]
+    known = [*keys, *(one for one in own if one not in ("name", "ax"))]
+    for key in figure:
+        if key not in known:
+            kind = f"kind `{figure['kind']}`"
+            if key in ("flow", "link") and "name_of" in known:
+                help = "did you mean `name_of`?"
+                raise ValueError(f"{place}: {kind} has no argument `{key}`; {help}")
+            raise ValueError(f"{place}: {unknown(kind, key, known)}")
 
 
 def usual(results: Results) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import checked, distribution, figure, parameters, series, swept
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -27,23 +29,13 @@ _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2
 _QUANTILES = ("p5", "p25", "p50", "p75", "p95")
 
 
-def parameters(table: Table) -> list[str]:
-    """The columns of parameters that vary, without those of the options that queues name."""
-    columns = table.columns
-    start = columns.index("seed") + 1
-    ends = [name for name in ("flow", "link", "jain", "kind") if name in columns]
-    found = columns[start : min(columns.index(name) for name in ends)]
-    # `dumbbell.qdisc.target_ms` belongs to `dumbbell.qdisc`.
-    own = [one for one in found if not any(one.startswith(f"{other}.") for other in found)]
-    return [one for one in own if len(set(table[one])) > 1]
-
-
 class Plot:
     """Figures of some results."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
+    @checked
     def cdf(
         self, metric: str = "induced_rtt_ms", *, name: str | None = None, ax: Axes | None = None
     ) -> Axes:
@@ -51,6 +43,7 @@ class Plot:
 
         ``name`` is a flow or a link; by default all that have the metric.
         """
+        distribution(self._results, metric)
         ax = _axes(ax)
         table = self._results._distributions(metric)
         labels = _labels(table)
@@ -63,7 +56,7 @@ class Plot:
                 values, shares = lines.setdefault((label, seed, at), ([], []))
                 values.append(value)
                 shares.append(share)
-        _some(lines, metric, name)
+        _some(lines, metric, name, table["name"])
         several = len({at for _, _, at in lines}) > 1
         drawn = _Colours(ax)
         for (label, _, at), (values, shares) in lines.items():
@@ -71,6 +64,7 @@ class Plot:
         ax.set(xlabel=_axis(metric), ylabel="share of samples", ylim=(0, 1))
         return drawn.done()
 
+    @checked
     def box(
         self, metric: str = "induced_rtt_ms", *, name: str | None = None, ax: Axes | None = None
     ) -> Axes:
@@ -78,10 +72,8 @@ class Plot:
 
         With several seeds each is the mean of the seeds' quantiles. ``name`` is a flow or a link.
         """
+        table = distribution(self._results, metric)
         ax = _axes(ax)
-        table = self._results.flows
-        if f"{metric}_p50" not in table.columns:
-            table = self._results.links
         who = table["flow" if "flow" in table.columns else "link"]
         quantiles = [table[f"{metric}_{one}"] for one in _QUANTILES]
         groups: dict[str, list[tuple[float, ...]]] = {}
@@ -90,7 +82,7 @@ class Plot:
             if (name is None or at == name) and None not in values:
                 key = f"{label} {at}".strip() if several else label
                 groups.setdefault(key, []).append(tuple(values))
-        _some(groups, metric, name)
+        _some(groups, metric, name, who)
         boxes = []
         for label, seeds in groups.items():
             low, first, middle, third, high = (fmean(one) for one in zip(*seeds, strict=True))
@@ -101,12 +93,16 @@ class Plot:
         ax.tick_params(axis="x", rotation=30)
         return ax
 
+    @checked
     def series(
         self, metric: str = "rtt", *, name: str | None = None, ax: Axes | None = None
     ) -> Axes:
-        """A metric over time; of runs that were made with ``series=True``."""
+        """A metric over time; of runs that were made with ``series=True``.
+
+        ``name`` is a flow or a link; by default all that have the metric.
+        """
+        table = series(self._results, metric)
         ax = _axes(ax)
-        table = self._results.series(metric)
         units = set(table["unit"])
         lines: dict[tuple[str, object, str], tuple[list[float], list[float]]] = {}
         rows = zip(
@@ -117,7 +113,7 @@ class Plot:
                 times, values = lines.setdefault((label, seed, at), ([], []))
                 times.append(time)
                 values.append(math.nan if value is None else value)
-        _some(lines, metric, name)
+        _some(lines, metric, name, table["name"])
         several = len({at for _, _, at in lines}) > 1
         drawn = _Colours(ax)
         for (label, _, at), (times, values) in lines.items():
@@ -126,6 +122,7 @@ class Plot:
         ax.set(xlabel="time in s", ylabel=f"{metric} in {unit}" if unit else metric)
         return drawn.done()
 
+    @checked
     def tradeoff(
         self,
         x: str = "induced_rtt_ms_p50",
@@ -135,22 +132,26 @@ class Plot:
     ) -> Axes:
         """Two figures of runs against each other: a point for each cell, with the 95 % intervals of
         both means over seeds."""
+        figure(self._results, "x", x)
+        figure(self._results, "y", y)
         ax = _axes(ax)
         table = self._results.runs
         groups: dict[str, list[tuple[float, float]]] = {}
         for label, one, other in zip(_labels(table), table[x], table[y], strict=True):
             if one is not None and other is not None:
                 groups.setdefault(label, []).append((one, other))
-        _some(groups, f"{x} and {y}", None)
+        _some(groups, f"{x} and {y}", None, ())
         for label, points in groups.items():
             (x_mean, x_half), (y_mean, y_half) = (
                 _interval(one) for one in zip(*points, strict=True)
             )
             ax.errorbar(x_mean, y_mean, y_half, x_half, fmt="o", label=label, capsize=2)
         ax.set(xlabel=_axis(x), ylabel=_axis(y))
-        ax.legend()
+        if any(groups):
+            ax.legend()
         return ax
 
+    @checked
     def heatmap(
         self,
         x: str,
@@ -159,22 +160,29 @@ class Plot:
         *,
         ax: Axes | None = None,
     ) -> Axes:
-        """A figure of runs over two parameters, as colours with numbers: the mean over all else."""
+        """A figure of runs over two parameters, as colours with numbers: the mean over all else.
+
+        ``x`` and ``y`` are columns of parameters, ``value`` is a column of a figure.
+        """
+        cells, columns, rows = self._grid(x, y, value)
         ax = _axes(ax)
-        cells, columns, rows = self._grid(x, y, [value])
+        import numpy
+
         grid = [[_mean(cells.get((column, row), {}).get("")) for column in columns] for row in rows]
         image = ax.imshow(grid, origin="lower", aspect="auto")
-        middle = fmean(one for row in grid for one in row if not math.isnan(one))
+        shades = image.to_rgba(numpy.array(grid))
         for at, line in enumerate(grid):
             for across, one in enumerate(line):
                 if not math.isnan(one):
-                    colour = "white" if one < middle else "black"
+                    red, green, blue, _ = shades[at][across]
+                    dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+                    colour = "white" if dark else "black"
                     ax.text(across, at, f"{one:.3g}", ha="center", va="center", color=colour)
         _ticks(ax, x, y, columns, rows)
-        figure = ax.figure
-        figure.colorbar(image, ax=ax, label=_axis(value))
+        ax.figure.colorbar(image, ax=ax, label=_axis(value))
         return ax
 
+    @checked
     def winners(
         self,
         x: str,
@@ -190,13 +198,14 @@ class Plot:
         from matplotlib.colors import ListedColormap
         from matplotlib.patches import Patch
 
-        ax = _axes(ax)
         table = self._results.runs
         others = [one for one in parameters(table) if one not in (x, y)]
         by = by or next((one for one in others if one.endswith("qdisc")), None)
         if by is None:
             raise ValueError(f"no queue is swept; give by=, one of {', '.join(others) or 'none'}")
-        cells, columns, rows = self._grid(x, y, [value], by)
+        swept(table, "by", by)
+        cells, columns, rows = self._grid(x, y, value, by)
+        ax = _axes(ax)
         names = list(dict.fromkeys(str(one) for one in table[by]))
         sign = -1.0 if most else 1.0
 
@@ -220,17 +229,21 @@ class Plot:
         return ax
 
     def _grid(
-        self, x: str, y: str, values: list[str], by: str | None = None
+        self, x: str, y: str, value: str, by: str | None = None
     ) -> tuple[dict[tuple[Any, Any], dict[str, list[float]]], list[Any], list[Any]]:
         """By the values of two parameters, and by a third: all values of a figure there."""
         table = self._results.runs
+        swept(table, "x", x)
+        swept(table, "y", y)
+        if x == y:
+            raise ValueError(f"x and y are both `{x}`; a map needs two parameters")
+        figure(self._results, "value", value)
         names = [""] * len(table) if by is None else [str(one) for one in table[by]]
         cells: dict[tuple[Any, Any], dict[str, list[float]]] = {}
-        for column, row, name, one in zip(table[x], table[y], names, table[values[0]], strict=True):
-            cell = cells.setdefault((column, row), {}).setdefault(name, [])
+        for column, row, name, one in zip(table[x], table[y], names, table[value], strict=True):
             if one is not None:
-                cell.append(one)
-        _some(cells, values[0], None)
+                cells.setdefault((column, row), {}).setdefault(name, []).append(one)
+        _some(cells, value, None, ())
         return cells, _sorted(table[x]), _sorted(table[y])
 
 
@@ -331,7 +344,10 @@ def _interval(values: Sequence[float]) -> tuple[float, float]:
     return fmean(values), t * stdev(values) / math.sqrt(len(values))
 
 
-def _some(found: object, metric: str, name: str | None) -> None:
-    if not found:
-        of = f" of `{name}`" if name is not None else ""
-        raise ValueError(f"no run has {metric}{of}")
+def _some(found: object, metric: str, name: str | None, who: Iterable[str]) -> None:
+    if found:
+        return
+    have = list(dict.fromkeys(who))
+    if name is None or not have:
+        raise ValueError(f"no run has {metric}")
+    raise ValueError(f"no run has {metric} of `{name}`; it is there for {', '.join(have)}")

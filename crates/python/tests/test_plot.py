@@ -1,6 +1,9 @@
 """Figures of results, and results as arrays."""
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pytest
@@ -95,6 +98,71 @@ def test_what_no_run_has_is_named(results: sojourn.Results) -> None:
         results.plot.cdf(name="nobody")
     with pytest.raises(IndexError, match="induced_rtt_ms"):
         results.plot.cdf("induced_rt_ms")
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda plot: plot.heatmap("a", "b", metric="c"), "`metric`; did you mean `value`"),
+        (lambda plot: plot.cdf(value="rtt_ms"), "cdf.. has no argument `value`; .*mean `metric`"),
+        (lambda plot: plot.box(flow="probe"), "argument `flow`; did you mean `name`"),
+        (lambda plot: plot.winners("a", "b", queue="c"), "`queue`; did you mean `by`"),
+        (lambda plot: plot.series(colour="red"), "`colour`; its arguments: metric, name, ax"),
+        (lambda plot: plot.heatmap(), "needs `x` and `y`: .*dumbbell.qdisc, dumbbell.down.rate"),
+        (lambda plot: plot.winners("dumbbell.qdisc"), "winners.. needs `y`"),
+    ],
+)
+def test_a_wrong_argument_is_told(
+    results: sojourn.Results, draw: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        draw(results.plot)
+
+
+QUEUE, RATE = "dumbbell.qdisc", "dumbbell.down.rate_bps"
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda plot: plot.cdf("goodput_bps"), "`goodput_bps`; it is one number, which heatmap"),
+        (lambda plot: plot.cdf("induced_rtt_ms_p50"), "did you mean `induced_rtt_ms`"),
+        (lambda plot: plot.box("sojorn_ms"), "metric: no distribution `sojorn_ms`; .*`sojourn_ms`"),
+        (lambda plot: plot.box("zzz"), "`zzz`; distributions: rtt_ms, induced_rtt_ms"),
+        (lambda plot: plot.series("rtt_ms"), "no series `rtt_ms`; did you mean `rtt`"),
+        (lambda plot: plot.tradeoff("induced_rtt_ms"), "x: .*of it, `induced_rtt_ms_p50`"),
+        (lambda plot: plot.tradeoff(y="goodput_bp"), "y: .*did you mean `goodput_bps`"),
+        (lambda plot: plot.heatmap(QUEUE, RATE, "sojourn_ms_p50"), "value: .*`results.links` has"),
+        (lambda plot: plot.heatmap(QUEUE, "dumbbell.down.rate"), f"y: .*did you mean `{RATE}`"),
+        (lambda plot: plot.heatmap("zzz", RATE), f"x: .*parameters that vary: {QUEUE}, {RATE}"),
+        (lambda plot: plot.winners(RATE, "seed", "qdisc"), f"by: .*did you mean `{QUEUE}`"),
+    ],
+)
+def test_a_name_that_is_not_there_is_told(
+    results: sojourn.Results, draw: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(IndexError, match=message):
+        draw(results.plot)
+
+
+def test_one_cell_is_drawn_and_can_be_read() -> None:
+    line = sojourn.Scenario("line", duration="2s", warmup="1s")
+    line.dumbbell(rtt="40ms", rate="4mbit").flow("probe", direction="up", app="ping")
+    one = sojourn.run(line, dumbbell__rtt="20ms", dumbbell__rate="2mbit")
+    with pytest.raises(ValueError, match="run them with series=True"):
+        one.plot.series("rtt")
+    with pytest.raises(ValueError, match="x and y are both"):
+        one.plot.heatmap("seed", "seed")
+    ax = one.plot.heatmap("dumbbell.rtt_ms", "seed", ax=pyplot.figure().gca())
+    assert len(ax.texts) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for draw in (one.plot.cdf, one.plot.box, one.plot.tradeoff):
+            draw(ax=pyplot.figure().gca())
+    with pytest.raises(ValueError, match="no run has jain"):
+        one.plot.heatmap("dumbbell.rtt_ms", "seed", "jain")
+    # On the map's dark end the number is light, and on its light end dark.
+    assert ax.texts[0].get_color() == "white"
 
 
 def test_arrays_have_a_dimension_for_each_parameter(
