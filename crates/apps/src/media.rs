@@ -63,12 +63,12 @@ macro_rules! call {
 call! {
     /// One direction of a call in speech. By default G.711 (RFC 3551): 64 kbit/s in packets of
     /// 20 ms, and RTP's header.
-    Voip, "voip", "one direction of a call in speech", 172
+    Voip, "voip", "one direction of a voice call", 172
 }
 
 call! {
     /// One direction of a call in pictures. By default that of the study "home-broadband".
-    Video, "video", "one direction of a call in pictures", 700
+    Video, "video", "one direction of a video call", 700
 }
 
 /// Interarrival jitter (RFC 3550 A.8), in milliseconds. Datagrams that leave at a constant

@@ -15,7 +15,7 @@ impl Model for Outside {
         is_outside: true,
         ..Kind::new(
             "outside",
-            "datagrams of a program around the simulator ([sojourn-net](net.md))",
+            "datagrams of a program that uses the simulator as a library ([sojourn-net](net.md))",
             Some(Transport::Udp),
         )
     };

@@ -32,11 +32,11 @@ use std::sync::atomic::Ordering;
 /// Queues (cake, fq_codel, fq_pie, pie, codel) and rates (85 to 100 % of the line) are simulated
 /// before the modem's buffer, with four uploads and four downloads at once. For a third of the time
 /// the line carries 3 % less than its nominal rate. Of the combinations whose 95th percentile of
-/// the induced RTT is near the lowest one, the advice is the fastest.
+/// the induced RTT is near the lowest one, the one with the highest throughput is advised.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn advise 50/10 25ms                          Mbit/s down and up, base RTT
-  sojourn advise 1gbit/50mbit 12ms --out out/advice  with the page that proves it
+  sojourn advise 1gbit/50mbit 12ms --out out/advice  with the report behind the advice
   sojourn advise --fit rrul.flent.gz                 the line behind a measurement
   sojourn advise 50/10 25ms --print-scenario > my-line.toml
 

@@ -65,7 +65,7 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Replace what another scenario or study has left in the folders of the cases
+    /// Replace results of another scenario or study in the folders of the cases
     #[arg(long, requires = "out")]
     overwrite: bool,
 

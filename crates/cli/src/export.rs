@@ -29,8 +29,8 @@ use std::path::PathBuf;
   sojourn export --mahimahi out/demo --out out/logs
   mm-throughput-graph 500 out/logs/run-1-up.log > up.svg
 
-Exit status: 0 when every run was written, 1 when one has no place in the format (the others are
-written), 2 when the input is wrong."
+Exit status: 0 when every run was written, 1 when one cannot be written in the format (the others
+are written), 2 when the input is wrong."
 )]
 pub(crate) struct ExportArgs {
     /// Folders written by `sojourn run --out`

@@ -94,7 +94,7 @@ pub(crate) struct FidelityArgs {
 
     /// With --decide, add no more runs than this, over all worlds [default: no bound]
     ///
-    /// A cell that would take more than are left is passed by.
+    /// A cell that needs more runs than are left is skipped.
     #[arg(long, value_name = "RUNS", requires = "decide",
           value_parser = whole::<u64>(1, u64::MAX))]
     budget: Option<u64>,

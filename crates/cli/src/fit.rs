@@ -42,7 +42,7 @@ const FAIR: u8 = 3;
 #[command(after_help = "Examples:
   sojourn fit rrul-2026.home.flent.gz --out line.toml
   sojourn run line.toml --sweep 'dumbbell.up.qdisc=[\"fq_codel\", \"cake\"]' --out out/line
-  sojourn fit tcp_nup.flent.gz tcp_ndown.flent.gz     each tells its direction's buffer
+  sojourn fit tcp_nup.flent.gz tcp_ndown.flent.gz     each shows the buffer of its direction
   sojourn fit upload.pcapng --client 192.168.1.7      captured at the client
   sojourn fit iperf3.json irtt.json.gz                a load, and probes of the same time
 

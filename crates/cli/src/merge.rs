@@ -18,7 +18,7 @@ use std::path::PathBuf;
   sojourn merge out/1 out/2 --out out/all
 
 Exit status: 0 when all shards are complete, 2 when a shard is missing, is named twice, lacks runs
-or belongs to another whole (nothing is written).")]
+or belongs to other runs (nothing is written).")]
 pub(crate) struct MergeArgs {
     /// Folders written by `sojourn run --shard I/N --out DIR`
     #[arg(required = true, value_name = "DIR")]

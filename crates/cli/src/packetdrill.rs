@@ -29,8 +29,8 @@ pub(crate) use referee::inside;
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn packetdrill linux/tools/testing/selftests/net/packetdrill
-  sojourn packetdrill tcp_sack.pkt                 one script, with what came instead
-  sojourn packetdrill scripts --only ours          what our TCP does in another way
+  sojourn packetdrill tcp_sack.pkt                 one script, and what our TCP sent instead
+  sojourn packetdrill scripts --only ours          those in which our TCP differs
   sojourn packetdrill scripts --linux --kernel-version 7.3
                                                    and whether Linux 7.3 agrees with each script
 

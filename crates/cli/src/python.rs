@@ -30,8 +30,8 @@ const PREFIX: &str = "python:";
   sojourn figures out/sim --svg --out figures
   sojourn figures out/sim out/live --list figures.toml --pgf
 
-SOJOURN_PYTHON names the interpreter that has the package. Without it, that of the virtual
-environment in which this program is installed is asked, or else `python3`.
+SOJOURN_PYTHON names the interpreter that has the package. The default is that of the virtual
+environment in which this program is installed, or else `python3`.
 
 Exit status: 0 when all are drawn, 2 when the input is wrong or the package is missing.")]
 pub(crate) struct FiguresArgs {

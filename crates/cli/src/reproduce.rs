@@ -49,9 +49,9 @@ use std::time::Instant;
   sojourn reproduce codel-red --out out/codel-red --resume   (continues after an interruption)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
 
-Exit status: 0 when every claim that the world can tell passes or deviates within the bound of a
-mark, 1 when one fails or a run failed, 2 when the input is wrong (nothing is run or written), 130
-after Ctrl-C (what --out keeps of finished runs is there for --resume).")]
+Exit status: 0 when no verdict is worse than the study records, 1 when one is or a run failed, 2
+when the input is wrong (nothing is run or written), 130 after Ctrl-C (what --out keeps of finished
+runs is there for --resume).")]
 pub(crate) struct ReproduceArgs {
     /// The study: its name or its folder
     #[arg(required_unless_present = "list")]

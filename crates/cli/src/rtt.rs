@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// Measure round-trip times between two points of a path from captures made there
 ///
-/// Finds each packet of A again in B and pairs one packet there with one packet back (synthetic
-/// packet pairs, Zander and Armitage 2006). The clocks of A and B need not agree. The round trip is
-/// that from A to B and back; what B takes to answer does not count.
+/// Finds each packet of A again in B, and pairs a packet of one direction with one of the other
+/// (synthetic packet pairs, Zander and Armitage 2006). The clocks of A and B need not agree. The
+/// round trip is that from A to B and back; the time until B answers does not count.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn rtt client.pcapng server.pcapng

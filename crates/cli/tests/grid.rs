@@ -149,7 +149,7 @@ fn grid_table(
     let of = linux.len();
     let _ = write!(
         text,
-        "\n{agree} of the {of} cells agree with Linux's, {used} of them in use."
+        "\nOf the {of} cells, {agree} agree with Linux's in both figures, and {used} in utilisation."
     );
     text
 }

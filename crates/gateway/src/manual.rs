@@ -22,7 +22,7 @@ pub struct CompletionsArgs {
 #[command(after_help = "Example:
   sojourn man ~/.local/share/man/man1 && man sojourn-run")]
 pub struct ManArgs {
-    /// The folder, which is made when it is missing
+    /// The folder to write into; created if it is missing
     dir: PathBuf,
 }
 

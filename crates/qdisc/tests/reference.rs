@@ -5,16 +5,24 @@ use sojourn_tidy::generated;
 
 fn reference() -> String {
     let mut out = String::from(
-        "# Queue disciplines\n\n\
-         Names, options, units and defaults are those of `tc`; what is not in `tc` says so. Made \
-         from the\ncatalogue in `crates/qdisc`, which `sojourn qdisc list` and `sojourn qdisc \
-         explain NAME` print too.\n\nBefore the queues of a bridge each also takes \
-         `split-gso` or `no-split-gso`, which say whether\nsuper-packets are cut before it \
-         ([bridge](bridge.md#super-packets)); cake has them everywhere.\n\nIn the file of a \
-         scenario or of a bridge a `limit` (`memory_limit`, `memlimit`) may also be a time,\n\
-         `limit 100ms`: what the link sends in it, or behind a slower shaper what that sends. In \
-         a scenario\nalso a number of bandwidth-delay products, `limit 2bdp`. The queue has it in \
-         packets (of a full\nframe) or bytes, as `sojourn check` shows.\n\n```text\n",
+        "\
+# Queue disciplines
+
+This page lists all disciplines with their options, defaults and statistics. Names, options, units
+and defaults are those of `tc`; an option that `tc` does not have says `not in tc`. `sojourn qdisc
+list` and `sojourn qdisc explain NAME` print the same.
+
+On a bridge each discipline also accepts `split-gso` or `no-split-gso`, which say whether
+super-packets are cut before the queue ([bridge](bridge.md#super-packets)); `cake` accepts them
+everywhere.
+
+In the file of a scenario or of a bridge a `limit` (`memory_limit`, `memlimit`) may also be a time:
+`limit 100ms` is the amount that the link, or a slower shaper before it, sends in 100 ms. In a
+scenario it may also be a number of bandwidth-delay products, `limit 2bdp`. `sojourn check` shows
+the result in packets (of a full frame) or bytes.
+
+```text
+",
     );
     out += &list();
     out += "```\n";

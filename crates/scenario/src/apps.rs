@@ -281,7 +281,8 @@ app! {
 }
 
 app! {
-    /// Datagrams of a program around the simulator, over UDP; `sojourn run` has no such program.
+    /// Datagrams of a program that uses the simulator as a library, over UDP. `sojourn run` refuses
+    /// them.
     OutsideTable: Outside {
     }
     |table, _place| {
@@ -343,8 +344,8 @@ app! {
 }
 
 app! {
-    /// One direction of a call in speech, over UDP: G.711 in packets of 20 ms unless told
-    /// otherwise, rated by the E-model.
+    /// One direction of a voice call, over UDP: G.711 in packets of 20 ms by default, rated by the
+    /// E-model.
     VoipTable or default Voip {
         /// Payload in bytes, 1 to 65 000. Default 172: 160 of speech and 12 of RTP.
         size: Bytes => payload,
@@ -354,7 +355,7 @@ app! {
 }
 
 app! {
-    /// One direction of a call in pictures, over UDP.
+    /// One direction of a video call, over UDP.
     VideoTable or default Video {
         /// Payload in bytes, 1 to 65 000. Default 700.
         size: Bytes => payload,

@@ -356,8 +356,8 @@ table! {
 }
 
 table! {
-    /// A link becomes another one. A packet that is being sent is sent as it began, and those
-    /// that wait stay.
+    /// A change of a link during the run. It does not affect the packet that is being sent, and
+    /// queued packets stay queued.
     pub(crate) struct ChangeTable {
         /// A name by which a sweep or `--set` refers to it. Default: none.
         name: Option<Name>,

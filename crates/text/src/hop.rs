@@ -42,8 +42,8 @@ table! {
 }
 
 table! {
-    /// A link's rate that follows a slower link behind it, by the delay of the packets that pass:
-    /// TCP's timestamps tell it. The `rate` is where it begins, and where it goes back to without
+    /// A link's rate that follows a slower link behind it, by the delay of passing packets, which
+    /// TCP's timestamps show. `rate` is the initial rate, and the rate that it returns to without
     /// load.
     pub struct AutorateTable {
         /// Lower bound of the rate; above zero and at most `rate`.

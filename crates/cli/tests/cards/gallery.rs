@@ -312,8 +312,8 @@ These tables help to choose a queue or a congestion control for your traffic. Ea
 kind of traffic, and there is no single score. A value is the mean over 10 seeds in the simulator,
 with its 95 % confidence interval where that reaches the last digit shown.
 
-**Bold** is the best value of a column, and all values whose distance to it is not above the sum of
-both intervals. “7 of 10” means that 7 of 10 runs have a value; such values are not compared. `–`
+**Bold** marks the best value of a column, and every value that is no further from it than the sum
+of both intervals. “7 of 10” means that 7 of 10 runs have a value; such values are not compared. `–`
 means that no run has one, because the flow did not get that far. The line has 10 Mbit/s, and the
 disciplines have their defaults.
 

@@ -56,13 +56,13 @@ pub(super) struct CircuitsArgs {
 enum Order {
     /// As in their file, sites first
     File,
-    /// What they have sent
+    /// Bytes that they have sent
     Sent,
-    /// What was dropped
+    /// Dropped packets
     Dropped,
-    /// What is held
+    /// Packets in their queues
     Backlog,
-    /// What their last packets have waited
+    /// Delay of their last packets
     Delay,
 }
 

@@ -64,8 +64,8 @@ table! {
         /// Explicit congestion notification: `true` as in RFC 3168, "accecn" with counts of marks
         /// (RFC 9768; Linux's `tcp_ecn` 3). Default false.
         ecn: Option<EcnWord>,
-        /// How AccECN's receiver acknowledges and tells its counts. Default `rfc9768`. `linux`: as
-        /// Linux 7.3.
+        /// How the receiver acknowledges and reports its counts with AccECN. Default `rfc9768`.
+        /// `linux`: as Linux 7.3.
         accecn: Option<AccEcnWord>,
         /// Spread each window over a round trip. Default false.
         pacing: Option<bool>,

@@ -179,17 +179,16 @@ part! {
             "";
         l_marked_packets: Option<f64>, "l_marked_packets" rare, Packets, "Marked (L)",
             "Packets that the L queue marked CE: by the coupled probability, the step or the ramp. \
-             A packet that came with CE is none of them, other than in Linux's `ecn-mark`. The \
-             kernel's own queues do not tell the two apart: behind them it is there, and so are \
-             the other two counts of marks, where the network is a dumbbell, in which no packet \
-             comes with CE.",
+             Packets that arrived with CE do not count, unlike in Linux's `ecn-mark`. The \
+             kernel's own queues do not distinguish the two: with them, this figure and the next \
+             two exist only in a dumbbell, where no packet arrives with CE.",
             "RFC 9331 section 5";
         c_marked_packets: Option<f64>, "c_marked_packets" rare, Packets, "Marked (C)",
             "Packets that the C queue marked CE: of flows with classic ECN.",
             "RFC 3168 section 5";
         l_came_marked_packets: Option<f64>, "l_came_marked_packets" rare, Packets, "Came with CE",
-            "Packets that arrived with CE: they go into the L queue, and this queue did not mark \
-             them. Dropped ones count.",
+            "Packets that arrived with CE, dropped ones included. They go into the L queue, but \
+            this queue did not mark them.",
             "RFC 9331 section 5.1";
         l_dropped_packets: Option<f64>, "l_dropped_packets" rare, Packets, "Dropped (L)",
             "Packets of the L queue that were dropped, also on arrival at the common limit.",

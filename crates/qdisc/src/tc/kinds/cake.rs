@@ -66,7 +66,7 @@ options! { CakeParams;
         "use the addresses inside a network address translation, where the world knows them";
     WASH: switch(Some("nowash")) wash, "clear the DSCP of every packet";
     INGRESS: switch(Some("egress")) ingress,
-        "packets have crossed the link before: count dropped ones too";
+        "with `ingress`, packets have crossed the link already, so dropped ones count too";
     ACKS: choice(&AckFilter::WORDS) ack_filter as "no-ack-filter",
         "drop ACKs that a newer ACK replaces";
     SPLIT_GSO: switch(Some("no-split-gso")) split_gso as "split-gso",

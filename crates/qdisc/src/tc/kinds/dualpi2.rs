@@ -54,16 +54,16 @@ options! { DualPi2Params;
     STEP: opt(Unit::TimeOrPackets, 0..=COUNT) step_thresh,
         "delay, or packets behind it, above which every packet of the L queue is marked";
     MIN_QLEN: opt(Unit::Packets, 0..=COUNT) min_qlen_step,
-        "packets that must wait in the L queue for that";
+        "packets that must wait in the L queue before the step marks";
     COUPLING: opt(Unit::Count, 1..=255) coupling_factor,
         "ratio of the L queue's probability to the base probability";
     PROTECTION: opt(Unit::Percent, 0..=100) classic_protection,
         "weight of the C queue while packets wait in both queues";
     SPLIT_GSO: switch(Some("no_split_gso")) split_gso, "cut super-packets into segments";
     WHOSE: opt(LAWS, 0..=DualLaw::WORDS.len() as u64 - 1) law,
-        "whose rules: Linux marks the L queue by a step and rolls dice; RFC 9332 marks it by a \
-         ramp, takes each n-th packet, and spares none because little waits (its own values are \
-         tupdate 15ms alpha 0.15 beta 3 min_qlen_step 1 classic_protection 6)";
+        "rules for signals: Linux marks the L queue by a step and signals at random; RFC 9332 \
+        marks it by a ramp, signals each n-th packet, and also signals in a short queue (its own \
+        values are tupdate 15ms alpha 0.15 beta 3 min_qlen_step 1 classic_protection 6)";
     RAMP: time ramp, "with `law rfc9332`: delay of the L queue from which the ramp rises from 0";
     RAMP_RANGE: opt(Unit::Time, 0..=TIME) ramp_range,
         "with `law rfc9332`: delay in which it rises to 1";

@@ -96,7 +96,7 @@ pub(super) const BULK_FLOWS: Stat = first(stat(
 ));
 pub(super) const WAY_INDIRECT_HITS: Stat = stat(
     "way_indirect_hits",
-    "packets of flows in another way than their first",
+    "packets of flows that use another queue of their set than the first",
 );
 pub(super) const WAY_MISSES: Stat = stat("way_misses", "flows that found an empty way");
 pub(super) const WAY_COLLISIONS: Stat = stat("way_collisions", "flows that share a queue");

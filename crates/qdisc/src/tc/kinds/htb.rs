@@ -14,7 +14,7 @@ const OVER: Opt = over("the discipline of the class, tc's leaf; must come last")
 
 pub(super) const HTB: Kind = Kind {
     name: "htb",
-    summary: "one class of the hierarchical token bucket: shapes and charges afterwards",
+    summary: "one class of the hierarchical token bucket: sends a packet and charges it afterwards",
     source: "tc-htb(8)",
     linux: Some("sch_htb"),
     example: "htb rate 20mbit over fq_codel",

@@ -18,7 +18,8 @@ options! { SteerParams;
          empty";
 }
 const OVER: Opt = over(
-    "what is steered, from its own target on: an AQM with a delay target (`gsp`), or flow queues \
+    "the discipline to steer, which starts with its own target: an AQM with a delay target \
+    (`gsp`), or flow queues \
      with one (`fq_gsp`), or the pair `dualpi2` (its C queue's target); must come last",
 );
 

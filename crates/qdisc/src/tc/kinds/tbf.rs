@@ -50,7 +50,7 @@ const LATENCY: Opt = {
     json(opt, told)
 };
 options! { TbfParams;
-    MPU: opt(Unit::Bytes, 0..=65_535) mpu, "least size a packet is charged with";
+    MPU: opt(Unit::Bytes, 0..=65_535) mpu, "smallest size that a packet is charged with";
     OVERHEAD: opt(Unit::Bytes, 0..=65_535) overhead,
         "bytes added to each packet before it is charged";
 }
@@ -167,7 +167,7 @@ fn inner(given: &Given<'_>, tbf: &TbfParams) -> Result<Spec, SpecError> {
 
 pub(super) const TBF: Kind = Kind {
     name: "tbf",
-    summary: "token bucket: shapes what another discipline holds to a rate",
+    summary: "token bucket: limits another discipline to a rate",
     source: "tc-tbf(8)",
     linux: Some("sch_tbf"),
     example: "tbf rate 20mbit burst 5kb latency 50ms",
