@@ -195,8 +195,12 @@ figures:
 	@scripts/setup test
 	@scripts/setup python
 	-SOJOURN_WRITE=1 $(CARGO) test --quiet --workspace --locked --no-fail-fast --test readme \
-		--test pages --test pages_kernel --test grid --test reference --test format \
-		--test documents --test fidelity
+		--test pages --test pages_kernel --test grid --test format --test documents \
+		--test fidelity
+	-SOJOURN_WRITE=1 $(CARGO) test --quiet --workspace --locked --no-fail-fast --test all \
+		--test evaluate -- reference the_how_to
+	-SOJOURN_WRITE=1 $(CARGO) test --quiet --workspace --locked --no-fail-fast --lib -- \
+		the_guide_names is_current are_current
 	-SOJOURN_WRITE=1 $(PYTHON) -m pytest -q crates/python/tests/test_docs.py
 	@git diff --stat -- README.md docs scenarios
 

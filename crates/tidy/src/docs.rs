@@ -1,5 +1,6 @@
 //! Documents point only at what is there.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::{Finding, Source, extension, has_word};
@@ -117,6 +118,23 @@ pub fn scenarios(source: &Source, root: &Path) -> Vec<Finding> {
     missing.map(finding).collect()
 }
 
+/// Test programs named to cargo (`--test NAME`) that no crate has. A Makefile may go on after such
+/// a failure, which then nobody sees.
+pub fn tests(source: &Source, programs: &BTreeSet<String>) -> Vec<Finding> {
+    let named = |(number, line)| test_names(line).map(move |name| (number, name));
+    let missing = source
+        .numbered()
+        .flat_map(named)
+        .filter(|(_, name)| !programs.contains(*name));
+    let finding = |(number, name)| {
+        let problem = format!("names the test program `{name}`, which no crate has");
+        let remedy =
+            "name one of `cargo test --test`, or a filter of the program that has its tests";
+        source.finding(number, problem, remedy)
+    };
+    missing.map(finding).collect()
+}
+
 /// Crates that a document does not mention as `crates/NAME`.
 pub fn code_map(architecture: &Source, crates: &[String]) -> Vec<Finding> {
     let finding = |name: &String| {
@@ -150,6 +168,17 @@ fn scenario_names(line: &str) -> impl Iterator<Item = &str> {
         let outside = |c: char| !c.is_ascii_alphanumeric() && !"/-_.".contains(c);
         let name = line[at..].split(outside).next()?;
         Some(&name[..name.find(".toml")? + ".toml".len()])
+    })
+}
+
+/// The names after `--test` in a line; not placeholders.
+fn test_names(line: &str) -> impl Iterator<Item = &str> {
+    const OPTION: &str = "--test ";
+    line.match_indices(OPTION).filter_map(|(at, option)| {
+        let outside = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let name = line[at + option.len()..].split(outside).next()?;
+        let is_name = name.starts_with(|c: char| c.is_ascii_lowercase());
+        is_name.then_some(name)
     })
 }
 
@@ -231,6 +260,16 @@ mod tests {
         let source = Source::new("README.md", &format!("run `{name}` now\n"));
         assert_eq!(scenarios(&source, &crate::root()).len(), 1);
         assert!(scenario_names(&format!("`{name}`, x")).eq([&name]));
+    }
+
+    #[test]
+    fn test_programs_that_are_missing_are_found() {
+        let programs = BTreeSet::from(["pages".to_owned()]);
+        let found = |name: &str| {
+            let line = format!("cargo test --workspace {} {name} --no-run\n", "--test");
+            tests(&Source::new("Makefile", &line), &programs).len()
+        };
+        assert_eq!((found("pages"), found("page"), found("NAME")), (0, 1, 0));
     }
 
     #[test]

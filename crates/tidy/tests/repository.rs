@@ -189,6 +189,21 @@ fn scenarios_that_are_named_exist() {
 }
 
 #[test]
+fn test_programs_that_are_named_exist() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().expect("cargo lists them");
+    let targets = packages
+        .iter()
+        .filter_map(|package| package["targets"].as_array())
+        .flatten();
+    let programs = targets
+        .filter(|target| target["kind"][0] == "test")
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .collect();
+    for_each(|source| docs::tests(source, &programs));
+}
+
+#[test]
 fn documents_have_short_sentences_and_lines() {
     for_each(prose::long_sentences);
     for_each(prose::long_lines);
