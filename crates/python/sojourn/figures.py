@@ -30,6 +30,8 @@ __all__ = ["FORMATS", "STYLE", "draw", "listed", "usual"]
 
 FORMATS = ("svg", "pdf", "pgf")
 KINDS = ("cdf", "box", "series", "tradeoff", "heatmap", "winners")
+# Up to so many entries of a legend stand in the axes, up to so many cells have a curve each.
+_FEW, _CURVES = 5, 24
 _OWN = ("name", "kind", "name_of", "width", "height", "title", "log")
 
 STYLE: Any = {
@@ -74,7 +76,7 @@ def listed(path: str | Path) -> list[dict[str, Any]]:
             raise ValueError(f"{place}: log `{figure['log']}` is none of x, y, xy")
         for key in ("width", "height"):
             if not isinstance(figure.get(key, 1), (int, float)) or figure.get(key, 1) <= 0:
-                raise ValueError(f"{place}: {key} `{figure[key]}` is no number of inches above 0")
+                raise ValueError(f"{place}: {key} `{figure[key]}` is not a number of inches")
         _known(place, figure)
     return figures
 
@@ -95,22 +97,31 @@ def _known(place: str, figure: Mapping[str, Any]) -> None:
 
 
 def usual(results: Results) -> list[dict[str, Any]]:
-    """The list of what these results have something for."""
+    """The list of what these results have something for, of latencies those of one ping.
+
+    More than 24 cells have no curve or box each: a map of two parameters shows them, or a list.
+    """
     runs = results.runs
     swept = [name for name in parameters(runs) if not name.endswith("qdisc")]
     queues = [name for name in parameters(runs) if name.endswith("qdisc")]
+    flows = results.flows
+    pings = [name for name, app in zip(flows["flow"], flows["app"], strict=True) if app == "ping"]
+    of = {"name_of": pings[0]} if pings else {}
+    cells = len(set(zip(runs["world"], runs["cell"], strict=True)))
     figures: list[dict[str, Any]] = []
-    if len(results._distributions("induced_rtt_ms")):
+    if cells <= _CURVES and len(results._distributions("induced_rtt_ms")):
+        many: dict[str, Any] = {"horizontal": True, "log": "x"} if cells > _FEW else {"log": "y"}
         figures += [
-            {"name": "latency-cdf", "kind": "cdf", "log": "x"},
-            {"name": "latency-box", "kind": "box", "log": "y"},
+            {"name": "latency-cdf", "kind": "cdf", "log": "x", **of},
+            {"name": "latency-box", "kind": "box", **many, **of},
         ]
-    if any(one is not None for one in runs["induced_rtt_ms_p50"]):
+    if cells <= _CURVES and any(one is not None for one in runs["induced_rtt_ms_p50"]):
         figures.append({"name": "tradeoff", "kind": "tradeoff", "log": "x"})
-    if len(results.series("rtt")):
-        figures.append({"name": "latency-series", "kind": "series", "metric": "rtt", "log": "y"})
-    if len(swept) == 2:
-        x, y = swept
+    if cells <= _CURVES and len(results.series("rtt")):
+        latency = {"name": "latency-series", "kind": "series", "metric": "rtt", "log": "y"}
+        figures.append({**latency, **of})
+    if len(swept) == 2 or (len(swept) > 2 and cells > _CURVES):
+        x, y = swept[:2]
         figures.append({"name": "heatmap", "kind": "heatmap", "x": x, "y": y})
         if queues:
             figures.append({"name": "winners", "kind": "winners", "x": x, "y": y, "by": queues[0]})
@@ -145,6 +156,7 @@ def draw(
                 getattr(Plot(results), wanted["kind"])(ax=ax, **arguments)
             except (IndexError, KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"figure {wanted['name']}: {error}") from error
+            _legend(figure, ax)
             if "title" in wanted:
                 ax.set_title(wanted["title"])
             for axis in wanted.get("log", ""):
@@ -156,6 +168,25 @@ def draw(
                 figure.savefig(path, metadata=metadata)
                 paths.append(path)
     return paths
+
+
+def _legend(figure: Any, ax: Any) -> None:
+    """Put a long legend, or many boxes, where they hide nothing: the figure grows by them."""
+    boxes = len(ax.get_yticklabels()) if ax.yaxis_inverted() else 0
+    width, height = figure.get_size_inches()
+    if boxes > _FEW:
+        figure.set_size_inches(width, max(height, 0.7 + 0.16 * boxes))
+    legend = ax.get_legend()
+    entries = len(legend.get_texts()) if legend else 0
+    if entries > _FEW:
+        handles, labels = ax.get_legend_handles_labels()
+        legend.remove()
+        # A letter of the legend is about 0.049 inches wide, its key 0.42.
+        longest = 0.42 + 0.049 * max(len(one) for one in labels)
+        columns = max(1, int(width / longest))
+        rows = -(-entries // columns)
+        figure.set_size_inches(width, height + 0.14 * rows)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def _has_zero(ax: Any, axis: str) -> bool:

@@ -27,6 +27,8 @@ __all__ = ["Plot", "parameters"]
 # Student's t of a two-sided 95 % interval, by degrees of freedom; 1.96 beyond.
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160)
 _QUANTILES = ("p5", "p25", "p50", "p75", "p95")
+_MARKERS = "osD^v<>pP*X"
+_DASHES = ("-", "--", ":", "-.")
 
 
 class Plot:
@@ -45,6 +47,7 @@ class Plot:
         """
         distribution(self._results, metric)
         ax = _axes(ax)
+        by, words = _quantity(metric)
         table = self._results._distributions(metric)
         labels = _labels(table)
         lines: dict[tuple[str, object, str], tuple[list[float], list[float]]] = {}
@@ -54,26 +57,33 @@ class Plot:
         for label, seed, at, value, share in rows:
             if name is None or at == name:
                 values, shares = lines.setdefault((label, seed, at), ([], []))
-                values.append(value)
+                values.append(value / by)
                 shares.append(share)
         _some(lines, metric, name, table["name"])
         several = len({at for _, _, at in lines}) > 1
         drawn = _Colours(ax)
         for (label, _, at), (values, shares) in lines.items():
             drawn.line(f"{label} {at}".strip() if several else label, values, shares, steps=True)
-        ax.set(xlabel=_axis(metric), ylabel="share of samples", ylim=(0, 1))
+        ax.set(xlabel=words, ylabel="share of samples", ylim=(0, 1))
         return drawn.done()
 
     @checked
     def box(
-        self, metric: str = "induced_rtt_ms", *, name: str | None = None, ax: Axes | None = None
+        self,
+        metric: str = "induced_rtt_ms",
+        *,
+        name: str | None = None,
+        horizontal: bool = False,
+        ax: Axes | None = None,
     ) -> Axes:
         """Boxes of a distribution, one for each cell: quartiles, median, whiskers at 5 and 95 %.
 
         With several seeds each is the mean of the seeds' quantiles. ``name`` is a flow or a link.
+        Many boxes are easier to read when they are ``horizontal``, one below the other.
         """
         table = distribution(self._results, metric)
         ax = _axes(ax)
+        by, words = _quantity(metric)
         who = table["flow" if "flow" in table.columns else "link"]
         quantiles = [table[f"{metric}_{one}"] for one in _QUANTILES]
         groups: dict[str, list[tuple[float, ...]]] = {}
@@ -81,16 +91,21 @@ class Plot:
         for label, at, *values in zip(_labels(table), who, *quantiles, strict=True):
             if (name is None or at == name) and None not in values:
                 key = f"{label} {at}".strip() if several else label
-                groups.setdefault(key, []).append(tuple(values))
+                groups.setdefault(key, []).append(tuple(one / by for one in values))
         _some(groups, metric, name, who)
         boxes = []
         for label, seeds in groups.items():
             low, first, middle, third, high = (fmean(one) for one in zip(*seeds, strict=True))
             box = {"label": label, "whislo": low, "q1": first, "med": middle}
             boxes.append({**box, "q3": third, "whishi": high, "fliers": []})
-        ax.bxp(boxes, showfliers=False)
-        ax.set(ylabel=_axis(metric))
-        ax.tick_params(axis="x", rotation=30)
+        if horizontal:
+            _lying(ax, boxes)
+            ax.invert_yaxis()
+            ax.set(xlabel=words)
+        else:
+            ax.bxp(boxes, showfliers=False)
+            ax.set(ylabel=words)
+            ax.tick_params(axis="x", rotation=30)
         return ax
 
     @checked
@@ -104,6 +119,8 @@ class Plot:
         table = series(self._results, metric)
         ax = _axes(ax)
         units = set(table["unit"])
+        unit = units.pop() if len(units) == 1 else ""
+        unit, by = ("Mbit/s", 1e6) if unit == "bit/s" else (unit, 1.0)
         lines: dict[tuple[str, object, str], tuple[list[float], list[float]]] = {}
         rows = zip(
             _labels(table), table["seed"], table["name"], table["t_s"], table["value"], strict=True
@@ -112,13 +129,12 @@ class Plot:
             if name is None or at == name:
                 times, values = lines.setdefault((label, seed, at), ([], []))
                 times.append(time)
-                values.append(math.nan if value is None else value)
+                values.append(math.nan if value is None else value / by)
         _some(lines, metric, name, table["name"])
         several = len({at for _, _, at in lines}) > 1
         drawn = _Colours(ax)
         for (label, _, at), (times, values) in lines.items():
             drawn.line(f"{label} {at}".strip() if several else label, times, values)
-        unit = units.pop() if len(units) == 1 else ""
         ax.set(xlabel="time in s", ylabel=f"{metric} in {unit}" if unit else metric)
         return drawn.done()
 
@@ -141,12 +157,15 @@ class Plot:
             if one is not None and other is not None:
                 groups.setdefault(label, []).append((one, other))
         _some(groups, f"{x} and {y}", None, ())
-        for label, points in groups.items():
-            (x_mean, x_half), (y_mean, y_half) = (
-                _interval(one) for one in zip(*points, strict=True)
-            )
-            ax.errorbar(x_mean, y_mean, y_half, x_half, fmt="o", label=label, capsize=2)
-        ax.set(xlabel=_axis(x), ylabel=_axis(y))
+        (x_by, x_words), (y_by, y_words) = _quantity(x), _quantity(y)
+        for number, (label, points) in enumerate(groups.items()):
+            ones, others = zip(*points, strict=True)
+            x_mean, x_half = _interval([one / x_by for one in ones])
+            y_mean, y_half = _interval([one / y_by for one in others])
+            # Colours come round after ten.
+            marker = _MARKERS[number // 10 % len(_MARKERS)]
+            ax.errorbar(x_mean, y_mean, y_half, x_half, fmt=marker, label=label, capsize=2)
+        ax.set(xlabel=x_words, ylabel=y_words)
         if any(groups):
             ax.legend()
         return ax
@@ -168,7 +187,10 @@ class Plot:
         ax = _axes(ax)
         import numpy
 
-        grid = [[_mean(cells.get((column, row), {}).get("")) for column in columns] for row in rows]
+        by, words = _quantity(value)
+        grid = [
+            [_mean(cells.get((column, row), {}).get("")) / by for column in columns] for row in rows
+        ]
         image = ax.imshow(grid, origin="lower", aspect="auto")
         shades = image.to_rgba(numpy.array(grid))
         for at, line in enumerate(grid):
@@ -179,7 +201,7 @@ class Plot:
                     colour = "white" if dark else "black"
                     ax.text(across, at, f"{one:.3g}", ha="center", va="center", color=colour)
         _ticks(ax, x, y, columns, rows)
-        ax.figure.colorbar(image, ax=ax, label=_axis(value))
+        ax.figure.colorbar(image, ax=ax, label=words)
         return ax
 
     @checked
@@ -222,7 +244,7 @@ class Plot:
         won = {int(one) for row in grid for one in row if not math.isnan(one)}
         patches = [Patch(color=colours[one], label=names[one]) for one in sorted(won)]
         # Above the map, which it would hide.
-        title = f"{'highest' if most else 'lowest'} {_axis(value)}"
+        title = f"{'highest' if most else 'lowest'} {_quantity(value)[1].partition(' in ')[0]}"
         place: dict[str, Any] = {"bbox_to_anchor": (0.5, 1.0), "ncols": len(patches)}
         ax.legend(handles=patches, title=title, loc="lower center", **place)
         _ticks(ax, x, y, columns, rows)
@@ -255,15 +277,25 @@ class _Colours:
         self.known: dict[str, Any] = {}
 
     def line(self, label: str, x: list[float], y: list[float], steps: bool = False) -> None:
-        again = {"color": self.known[label]} if label in self.known else {"label": label}
-        style: dict[str, Any] = {**again, "drawstyle": "steps-post" if steps else "default"}
-        (line,) = self.ax.plot(x, y, **style)
-        self.known[label] = line.get_color()
+        again = self.known.get(label)
+        dash = _DASHES[len(self.known) // 10 % len(_DASHES)]
+        style: dict[str, Any] = again or {"label": label, "linestyle": dash}
+        (line,) = self.ax.plot(x, y, drawstyle="steps-post" if steps else "default", **style)
+        self.known[label] = {"color": line.get_color(), "linestyle": line.get_linestyle()}
 
     def done(self) -> Axes:
         if any(self.known):
             self.ax.legend()
         return self.ax
+
+
+def _lying(ax: Axes, boxes: list[dict[str, Any]]) -> None:
+    """Boxes from left to right, in the words of the matplotlib that is there."""
+    import matplotlib
+
+    new = tuple(int(one) for one in matplotlib.__version__.split(".")[:2]) >= (3, 10)
+    how: dict[str, Any] = {"orientation": "horizontal"} if new else {"vert": False}
+    ax.bxp(boxes, showfliers=False, **how)
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -281,18 +313,17 @@ def _labels(table: Table) -> list[str]:
     shown = parameters(table)
     if len(set(table["world"])) > 1:
         shown = ["world", *shown]
-    columns = [[_shown(one) for one in table[name]] for name in shown]
-    if len(shown) > 1:
-        short = [_short(name) for name in shown]
-        rows = zip(*columns, strict=True)
-        return [
-            ", ".join(f"{name} {one}" for name, one in zip(short, row, strict=True)) for row in rows
-        ]
-    return columns[0] if columns else [""] * len(table)
+    columns = [_said(name, table[name]) for name in shown]
+    return [", ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * len(table)
 
 
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]
+def _said(name: str, values: Sequence[Any]) -> list[str]:
+    """Values of a parameter in a label. Words say what they are, a number has name and unit."""
+    if not all(isinstance(one, (int, float)) for one in values):
+        return [_shown(one) for one in values]
+    by, words = _quantity(name.rpartition(".")[2])
+    head, _, unit = words.partition(" in ")
+    return [f"{head} {_shown(one / by)} {unit}".strip() for one in values]
 
 
 def _shown(value: object) -> str:
@@ -305,29 +336,26 @@ def _sorted(values: Sequence[Any]) -> list[Any]:
     return sorted(distinct) if numbers else distinct
 
 
-def _axis(column: str) -> str:
-    """A column's name as an axis has it: its unit behind `in`."""
-    for end, unit in [("_ms", "ms"), ("_bps", "bit/s"), ("_s", "s"), ("_bytes", "bytes")]:
+def _quantity(column: str) -> tuple[float, str]:
+    """What a column's numbers are divided by, and how an axis names them, with the unit."""
+    ends = [("_ms", "ms", 1.0), ("_bps", "Mbit/s", 1e6), ("_s", "s", 1.0), ("_bytes", "bytes", 1.0)]
+    for end, unit, by in ends:
         head, found, tail = column.partition(end)
         if found and (not tail or tail.startswith("_")):
-            return f"{(head + tail).replace('_', ' ')} in {unit}"
-    return column.replace("_", " ")
+            return by, f"{(head + tail).replace('_', ' ')} in {unit}"
+    return 1.0, column.replace("_", " ")
 
 
 def _ticks(ax: Axes, x: str, y: str, columns: list[Any], rows: list[Any]) -> None:
-    """Marks at the values of two parameters; rates are in Mbit/s."""
+    """Marks at the values of two parameters."""
 
     def shown(name: str, values: list[Any]) -> list[str]:
-        by = 1e6 if name.endswith("_bps") else 1
+        by, _ = _quantity(name)
         return [_shown(one / by if isinstance(one, float) else one) for one in values]
-
-    def named(name: str) -> str:
-        head = name.removesuffix("_bps")
-        return _axis(name) if head == name else f"{head.replace('_', ' ')} in Mbit/s"
 
     ax.set_xticks(range(len(columns)), shown(x, columns))
     ax.set_yticks(range(len(rows)), shown(y, rows))
-    ax.set(xlabel=named(x), ylabel=named(y))
+    ax.set(xlabel=_quantity(x)[1], ylabel=_quantity(y)[1])
 
 
 def _mean(values: Iterable[float] | None) -> float:

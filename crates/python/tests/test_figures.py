@@ -1,6 +1,7 @@
 """`python -m sojourn`: figures for print, and scenarios that name something of Python's."""
 
 import re
+import warnings
 import zlib
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import sojourn
 from sojourn.__main__ import main
+from sojourn.figures import draw, usual
 
 LIST = """
 [[figure]]
@@ -36,6 +38,30 @@ def test_each_kind_is_drawn_in_each_format(out: Path, capsys: pytest.CaptureFixt
     kinds = ["latency-cdf", "latency-box", "tradeoff", "latency-series", "heatmap", "winners"]
     assert names == {f"{kind}.{end}" for kind in kinds for end in ("svg", "pdf")}
     assert all((out / name).stat().st_size > 1000 for name in names)
+
+
+def test_many_cells_hide_nothing(home: sojourn.Scenario, tmp_path: Path) -> None:
+    rates = ["4mbit", "8mbit", "12mbit", "16mbit", "20mbit", "24mbit"]
+    axes = {"dumbbell.qdisc": ["pfifo", "fq_codel"], "dumbbell.down.rate": rates}
+    swept = sojourn.sweep(home, axes, series=True, duration="2s", warmup="1s")
+    listed = usual(swept)
+    assert [one["kind"] for one in listed] == ["cdf", "box", "tradeoff", "series"]
+    with warnings.catch_warnings():
+        # Where axes have no room beside a legend, matplotlib warns.
+        warnings.simplefilter("error")
+        paths = draw(swept, listed, tmp_path, ["svg"])
+    inches = [_height(path.read_text()) for path in paths]
+    assert all(height > 2.4 for height in inches), inches
+    # With more cells there is no curve for each.
+    axes["dumbbell.rtt"] = ["10ms", "20ms", "40ms"]
+    more = sojourn.sweep(home, axes, duration="2s", warmup="1s")
+    assert [one["kind"] for one in usual(more)] == ["heatmap", "winners"]
+
+
+def _height(svg: str) -> float:
+    found = re.search(r'height="([0-9.]+)pt"', svg)
+    assert found
+    return float(found[1]) / 72
 
 
 def test_fonts_are_in_the_file_and_the_ground_is_white(out: Path) -> None:
@@ -78,7 +104,7 @@ def test_a_list_says_what_is_drawn(out: Path, tmp_path: Path) -> None:
         (LIST + "metrik = 1\n", "figure 1: kind `cdf` has no argument `metrik`; .*`metric`"),
         (LIST + "link = 1\n", "figure 1: kind `cdf` has no argument `link`; .*`name_of`"),
         (LIST.replace('"x"', '"z"'), "figure 1: log `z` is none of x, y, xy"),
-        (LIST + "width = '3in'\n", "figure 1: width `3in` is no number of inches"),
+        (LIST + "width = '3in'\n", "figure 1: width `3in` is not a number of inches"),
         (LIST.replace('"cdf"', '"heatmap"'), "figure 1: kind `heatmap` has no argument `name_of`"),
         ("figures = 1\n", "has tables"),
         ("[[figure]\n", "figures.toml: "),

@@ -52,6 +52,9 @@ def test_boxes_are_quartiles(results: sojourn.Results) -> None:
     assert len(ax.get_xticklabels()) == 4
     ax = results.plot.box("sojourn_ms", name="down", ax=pyplot.figure().gca())
     assert ax.get_ylabel() == "sojourn in ms"
+    ax = results.plot.box(name="probe", horizontal=True, ax=pyplot.figure().gca())
+    assert ax.get_xlabel() == "induced rtt in ms"
+    assert ax.get_yticklabels()[0].get_text() == "pfifo, rate 4 Mbit/s"
 
 
 def test_series_have_their_unit(results: sojourn.Results) -> None:
@@ -61,7 +64,8 @@ def test_series_have_their_unit(results: sojourn.Results) -> None:
 
 def test_a_tradeoff_has_a_point_for_each_cell(results: sojourn.Results) -> None:
     ax = results.plot.tradeoff()
-    assert len(names(ax)) == 4 and ax.get_ylabel() == "goodput in bit/s"
+    assert len(names(ax)) == 4 and ax.get_ylabel() == "goodput in Mbit/s"
+    assert names(ax)[0] == "pfifo, rate 4 Mbit/s" and 1.0 < max(ax.get_ylim()) < 10.0
 
 
 def test_a_heat_map_has_the_means(results: sojourn.Results) -> None:
