@@ -89,7 +89,13 @@ pub(crate) fn answer(claims: &[(Status, bool)]) -> String {
         } else {
             format!("all {judged} statements")
         };
-        return format!("Yes: {all} that these runs judge came out as published.{left_out}");
+        // A few of many do not tell.
+        let word = if untold > judged {
+            "Too few are judged to say"
+        } else {
+            "Yes"
+        };
+        return format!("{word}: {all} that these runs judge came out as published.{left_out}");
     }
     let word = if published == 0 { "No" } else { "In part" };
     let others: Vec<String> = [
@@ -130,6 +136,11 @@ mod tests {
             of(&[published, published, Status::NotJudged]),
             "Yes: all 2 statements that these runs judge came out as published. 1 of its \
              statements is not judged."
+        );
+        assert_eq!(
+            of(&[published, Status::NotJudged, Status::NotJudged]),
+            "Too few are judged to say: the one statement that these runs judge came out as \
+             published. 2 of its statements are not judged."
         );
         assert_eq!(
             of(&[published, open, Status::Reference, Status::Reference]),
