@@ -53,8 +53,10 @@ impl Decided {
         }
     }
 
-    /// Takes a decision: factors of the window and of the pacing rate, as powers of two.
+    /// Takes a decision: factors of the window and of the pacing rate, as powers of two. What was
+    /// heard is counted anew.
     pub(crate) fn decide(&mut self, [window, pacing]: [f64; 2]) {
+        self.heard = Heard::default();
         self.window = (self.window * libm::exp2(window)).clamp(1.0, MOST);
         self.pacing = libm::exp2(pacing);
     }

@@ -1,12 +1,12 @@
 //! One run of one cell, from decision to decision.
 
-use crate::control::{Decided, Heard};
+use crate::control::Decided;
 use crate::field::show;
 use crate::signal::Signal;
 use crate::task::{Measure, Role, Task, Unfit, target_mut};
 use crate::watched::{Stays, Watched};
 use sojourn_qdisc::{Counters, Limit, Qdisc, Setting, SingleQueue};
-use sojourn_sim::{Instead, NoFork, Packet, Run};
+use sojourn_sim::{Instead, NoFork, Packet, Run, Setup};
 use sojourn_tcp::{Config, CongestionControl};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, Interface, RunResult, WorldError};
@@ -88,7 +88,10 @@ impl Episode {
         let measure = task.measure(&cell)?;
         let end = cell.end();
         let mut episode = Self {
-            run: Run::with(cell, &mut Placing(task.role()))?,
+            run: Run::new(Setup {
+                own: Some(&mut Placing(task.role())),
+                ..Setup::from(cell)
+            })?,
             task: Arc::clone(task),
             measure,
             end,
@@ -149,7 +152,7 @@ impl Episode {
 
     /// The simulated time.
     pub const fn now(&self) -> Time {
-        self.run.now()
+        self.run.look().now()
     }
 
     /// The result of the run, or what it would be if nothing more happened.
@@ -158,7 +161,7 @@ impl Episode {
     /// As for [`Episode::fork`], and when there are too many packets for the memory.
     pub fn result(&self) -> Result<RunResult, WorldError> {
         if !self.is_over() {
-            return Ok(self.run.so_far());
+            return Ok(self.run.look().result());
         }
         let mut run = self.run.fork().map_err(WorldError::unfit)?;
         run.forward(Time::MAX)?;
@@ -167,12 +170,12 @@ impl Episode {
 
     /// Whether nothing is decided any more.
     pub fn is_over(&self) -> bool {
-        self.run.now() >= self.end
+        self.now() >= self.end
     }
 
     /// Lets one interval pass, and says whether the run is over.
     fn pass_time(&mut self) -> Result<bool, WorldError> {
-        let now = self.run.now();
+        let now = self.now();
         let next = (now + self.task.every()).min(self.end);
         self.run.forward(next)?;
         self.passed = next.since(now);
@@ -183,25 +186,25 @@ impl Episode {
         let [value, _] = action;
         match self.task.role() {
             Role::Control { flow } => {
-                for control in self.run.controls::<Decided>(flow) {
-                    control.decide(action);
-                }
-                self.run.nudge(flow);
+                let decide = |control: &mut Decided| control.decide(action);
+                self.run.change().controls(flow, decide);
             }
             Role::Signal { link, .. } => {
-                let queue = watched(&mut self.run, link)
-                    .map(|watched| &mut watched.queue)
-                    .map(|queue| -> &mut dyn Any { &mut **queue })
-                    .and_then(|it| it.downcast_mut::<SingleQueue<Packet, Signal>>());
-                if let Some(queue) = queue {
+                let Some(watched) = watched_mut(&mut self.run, link) else {
+                    return;
+                };
+                watched.stays = Stays::default();
+                let queue: &mut dyn Any = &mut *watched.queue;
+                if let Some(queue) = queue.downcast_mut::<SingleQueue<Packet, Signal>>() {
                     queue.aqm_mut().probability = value * value;
                 }
             }
             Role::Target { link } => {
-                let now = self.run.now();
-                let Some(queue) = watched(&mut self.run, link) else {
+                let now = self.now();
+                let Some(queue) = watched_mut(&mut self.run, link) else {
                     return;
                 };
+                queue.stays = Stays::default();
                 if let Some(mut spec) = queue.spec()
                     && let Some(target) = target_mut(&mut spec)
                 {
@@ -214,10 +217,10 @@ impl Episode {
     }
 
     /// Whether there is something to decide about.
-    fn has_heard(&mut self) -> bool {
+    fn has_heard(&self) -> bool {
         match self.task.role() {
             Role::Control { flow } => {
-                let mut controls = self.run.controls::<Decided>(flow);
+                let mut controls = self.run.look().controls::<Decided>(flow);
                 controls.any(|control| control.talks)
             }
             Role::Signal { .. } | Role::Target { .. } => true,
@@ -241,10 +244,9 @@ impl Episode {
     fn flow(&mut self, name: &str) -> ([f64; 9], [f64; 3]) {
         // Those that heard something, and those that have only ever done so.
         let mut groups = [Ends::default(); 2];
-        for control in self.run.controls::<Decided>(name) {
-            let heard = std::mem::take(&mut control.heard);
+        for control in self.run.look().controls::<Decided>(name) {
             if control.talks {
-                groups[usize::from(!heard.any)].add(control, heard);
+                groups[usize::from(!control.heard.any)].add(control);
             }
         }
         let [now, ever] = groups;
@@ -272,12 +274,12 @@ impl Episode {
 
     /// What the queue did, and its rate in Mbit/s, delay in ms and loss.
     fn queue(&mut self, link: &str) -> ([f64; 9], [f64; 3]) {
-        let Some(queue) = watched(&mut self.run, link) else {
+        let Some(queue) = watched(&self.run, link) else {
             debug_assert!(false, "the queue stays what it is");
             return ([0.0; 9], [0.0; 3]);
         };
         let decided = decided(queue);
-        let stays = std::mem::take(&mut queue.stays);
+        let stays = queue.stays;
         let (backlog, after) = (queue.backlog(), *queue.counters());
         let before = std::mem::replace(&mut self.before, after);
         if let Some(mean) = mean_ms(stays) {
@@ -308,8 +310,14 @@ impl Episode {
 }
 
 /// The agent's queue.
-fn watched<'a>(run: &'a mut Run, link: &str) -> Option<&'a mut Watched> {
-    let queue: &mut dyn Any = run.queue_mut(link)?;
+fn watched<'a>(run: &'a Run, link: &str) -> Option<&'a Watched> {
+    let queue: &dyn Any = run.look().queue(link)?;
+    queue.downcast_ref()
+}
+
+/// The same, to be changed.
+fn watched_mut<'a>(run: &'a mut Run, link: &str) -> Option<&'a mut Watched> {
+    let queue: &mut dyn Any = run.change().queue(link)?;
     queue.downcast_mut()
 }
 
@@ -351,7 +359,8 @@ struct Ends {
 }
 
 impl Ends {
-    fn add(&mut self, control: &Decided, heard: Heard) {
+    fn add(&mut self, control: &Decided) {
+        let heard = control.heard;
         let [window, pacing] = control.decided();
         self.count += 1.0;
         self.window += window;

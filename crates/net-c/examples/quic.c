@@ -34,7 +34,7 @@ int main(int count, char **words) {
     for (size_t i = 0; i < sizeof QUEUES / sizeof *QUEUES; i++) {
         char text[sizeof SCENARIO + 32];
         snprintf(text, sizeof text, SCENARIO, QUEUES[i]);
-        struct sojourn_net *net = sojourn_net_new(text, 1);
+        struct sojourn_net *net = sojourn_net_new(text, 1, 0);
         struct quic *client = quic_client(), *server = quic_server(count > 1 ? words[1] : ".");
         struct sojourn_stack ends[2] = {quic_stack(client), quic_stack(server)};
         if (net == NULL || sojourn_net_attach(net, "quic", ends) != 0 ||
@@ -43,10 +43,9 @@ int main(int count, char **words) {
             return EXIT_FAILURE;
         }
         double mbit = 8e-6 * (double)quic_received(server) / 10;
-        char *summary = sojourn_net_finish(net), *digest = strstr(summary, "\"digest\"");
+        const char *digest = strstr(sojourn_net_finish(net), "\"digest\"");
         printf("%-10s quic %6.2f Mbit/s, %.*s\n", QUEUES[i], mbit, (int)strcspn(digest, ",\n"),
                digest);
-        sojourn_net_free_text(summary);
         quic_free(client);
         quic_free(server);
     }

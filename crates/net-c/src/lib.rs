@@ -8,7 +8,7 @@
 
 mod stack;
 
-use sojourn_net::{End, Net, Time};
+use sojourn_net::{End, Net, NetError, Start, Time};
 use sojourn_report::summary_json;
 use sojourn_scenario::{Options, Scenario};
 use sojourn_world::ScenarioInfo;
@@ -25,20 +25,51 @@ use std::ptr;
 pub struct CNet {
     net: Net<CStack>,
     info: ScenarioInfo,
-    /// Flows whose ends have stacks, once for each pair, with the two ends.
-    attached: Vec<(String, [End; 2])>,
+    /// Ends that have stacks, in the order in which they got them.
+    ends: Vec<End>,
 }
 
 const NO_NETWORK: &str = "the network is NULL";
 
 thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
+    static SUMMARY: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps what went wrong.
-fn failed(text: &str) {
-    // A text from C has no zero, and ours has none.
-    ERROR.set(CString::new(text.replace('\0', " ")).unwrap_or_default());
+/// A text for C. One from C has no zero, and ours has none.
+fn told(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Keeps what went wrong; 0 if nothing did.
+fn status(done: Result<(), String>) -> c_int {
+    match done {
+        Ok(()) => 0,
+        Err(text) => {
+            ERROR.set(told(&text));
+            -1
+        }
+    }
+}
+
+/// Hands a network over to C, or keeps why there is none.
+fn handed(made: Result<CNet, String>) -> *mut CNet {
+    match made {
+        Ok(net) => Box::into_raw(Box::new(net)),
+        Err(text) => {
+            ERROR.set(told(&text));
+            ptr::null_mut()
+        }
+    }
+}
+
+fn in_words(error: NetError) -> String {
+    match error {
+        NetError::StackNoFork { stack } => {
+            format!("{stack} cannot be copied: its `fork` is NULL, or returned NULL")
+        }
+        error => error.to_string(),
+    }
 }
 
 /// A text that C gives.
@@ -55,15 +86,49 @@ unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, String> {
         .map_err(|e| format!("a text is not UTF-8: {e}"))
 }
 
-fn made(scenario: &str, seed: u64) -> Result<CNet, String> {
-    let net = Net::new(scenario, seed).map_err(|e| e.to_string())?;
+fn made(scenario: &str, start: Start) -> Result<CNet, String> {
+    let net = Net::new(scenario, start).map_err(in_words)?;
     let read = Scenario::parse("scenario", scenario, Path::new("."), &Options::default());
     let info = read.map_err(|problems| problems.to_string())?.info;
     Ok(CNet {
         net,
         info,
-        attached: Vec::new(),
+        ends: Vec::new(),
     })
+}
+
+impl CNet {
+    fn attach(&mut self, flow: &str, stacks: &[Calls; 2]) -> Result<(), String> {
+        let stacks = stacks.map(CStack::new);
+        self.ends
+            .extend(self.net.attach(flow, stacks).map_err(in_words)?);
+        Ok(())
+    }
+
+    fn wake(&mut self, own: *mut c_void) -> Result<(), String> {
+        let is_it = |end: &&End| self.net.look().stack(**end).own() == own;
+        let end = *{ self.ends.iter() }
+            .find(is_it)
+            .ok_or("no stack of the network has this self")?;
+        self.net.stack(end);
+        Ok(())
+    }
+
+    fn fork(&self) -> Result<Self, String> {
+        Ok(Self {
+            net: self.net.fork().map_err(in_words)?,
+            info: self.info.clone(),
+            ends: self.ends.clone(),
+        })
+    }
+
+    fn capture(&self, path: &str) -> Result<(), String> {
+        let capture = self.net.look().capture();
+        if capture.is_empty() {
+            return Err("nothing was recorded: sojourn_net_new was given 0 bytes for it".into());
+        }
+        fs::write(path, capture).map_err(|error| format!("{path}: {error}"))
+    }
 }
 
 /// See `sojourn_net.h`.
@@ -71,23 +136,21 @@ fn made(scenario: &str, seed: u64) -> Result<CNet, String> {
 /// # Safety
 /// `scenario` is null, or a text that ends with a zero.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_new(scenario: *const c_char, seed: u64) -> *mut CNet {
+pub unsafe extern "C" fn sojourn_net_new(
+    scenario: *const c_char,
+    seed: u64,
+    record: usize,
+) -> *mut CNet {
+    let start = Start { seed, record };
     // SAFETY: as the caller says.
-    let made = unsafe { read(scenario) }.and_then(|text| made(text, seed));
-    match made {
-        Ok(net) => Box::into_raw(Box::new(net)),
-        Err(text) => {
-            failed(&text);
-            ptr::null_mut()
-        }
-    }
+    handed(unsafe { read(scenario) }.and_then(|text| made(text, start)))
 }
 
 /// See `sojourn_net.h`.
 ///
 /// # Safety
 /// `net` is from [`sojourn_net_new`], `flow` null or a text that ends with a zero, and `stacks` two
-/// stacks whose functions may be called until the network is freed.
+/// stacks whose functions may be called until the network is finished.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_net_attach(
     net: *mut CNet,
@@ -95,61 +158,11 @@ pub unsafe extern "C" fn sojourn_net_attach(
     stacks: *const [Calls; 2],
 ) -> c_int {
     // SAFETY: as the caller says.
-    let (Some(net), flow, Some(stacks)) = (unsafe { (net.as_mut(), read(flow), stacks.as_ref()) })
-    else {
-        failed("the network or the stacks are NULL");
-        return -1;
-    };
-    match flow.and_then(|flow| net.attach(flow, stacks)) {
-        Ok(()) => 0,
-        Err(text) => {
-            failed(&text);
-            -1
-        }
-    }
-}
-
-impl CNet {
-    fn attach(&mut self, flow: &str, stacks: &[Calls; 2]) -> Result<(), String> {
-        let ends = self.net.run().ends(flow).len();
-        let taken = self
-            .attached
-            .iter()
-            .filter(|(other, _)| other == flow)
-            .count();
-        if ends == 0 {
-            return Err(format!("no flow `{flow}` with `app = \"outside\"`"));
-        }
-        if taken == ends {
-            return Err(format!(
-                "all {ends} instances of the flow `{flow}` have stacks"
-            ));
-        }
-        let ends = self.net.attach(flow, stacks.map(CStack::new));
-        self.attached.push((flow.to_owned(), ends));
-        Ok(())
-    }
-
-    fn fork(&self) -> Result<Self, String> {
-        let net = self
-            .net
-            .fork()
-            .map_err(|error| error.to_string())?
-            .ok_or("a stack cannot be copied: its `fork` is NULL, or returned NULL")?;
-        Ok(Self {
-            net,
-            info: self.info.clone(),
-            attached: self.attached.clone(),
-        })
-    }
-
-    fn capture(&self, path: &str) -> Result<(), String> {
-        let capture = self.net.capture();
-        if capture.is_empty() {
-            return Err("nothing was recorded: call sojourn_net_record before the run".into());
-        }
-        fs::write(path, capture).map_err(|error| format!("{path}: {error}"))
-    }
+    let (net, flow, stacks) = unsafe { (net.as_mut(), read(flow), stacks.as_ref()) };
+    status(match (net, stacks) {
+        (Some(net), Some(stacks)) => flow.and_then(|flow| net.attach(flow, stacks)),
+        _ => Err("the network or the stacks are NULL".into()),
+    })
 }
 
 /// See `sojourn_net.h`.
@@ -159,79 +172,39 @@ impl CNet {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_net_run_until(net: *mut CNet, until: u64) -> c_int {
     // SAFETY: as the caller says.
-    let Some(net) = (unsafe { net.as_mut() }) else {
-        failed(NO_NETWORK);
-        return -1;
-    };
-    match net.net.run_until(Time::from_nanos(until)) {
-        Ok(()) => 0,
-        Err(error) => {
-            failed(&error.to_string());
-            -1
+    let net = unsafe { net.as_mut() }.ok_or_else(|| NO_NETWORK.to_owned());
+    let run = |net: &mut CNet| net.net.run_until(Time::from_nanos(until)).map_err(in_words);
+    status(net.and_then(run))
+}
+
+/// See `sojourn_net.h`.
+///
+/// # Safety
+/// `net` is from [`sojourn_net_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_net_wake(net: *mut CNet, own: *mut c_void) -> c_int {
+    // SAFETY: as the caller says.
+    let net = unsafe { net.as_mut() }.ok_or_else(|| NO_NETWORK.to_owned());
+    status(net.and_then(|net| net.wake(own)))
+}
+
+/// See `sojourn_net.h`.
+///
+/// # Safety
+/// `net` is from [`sojourn_net_new`], and `selves` null or room for two pointers for each flow that
+/// got stacks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_net_fork(net: *const CNet, selves: *mut *mut c_void) -> *mut CNet {
+    // SAFETY: as the caller says.
+    let net = unsafe { net.as_ref() }.ok_or_else(|| NO_NETWORK.to_owned());
+    let copy = net.and_then(CNet::fork);
+    if let (Ok(copy), false) = (&copy, selves.is_null()) {
+        for (index, end) in copy.ends.iter().enumerate() {
+            // SAFETY: as the caller says.
+            unsafe { *selves.add(index) = copy.net.look().stack(*end).own() };
         }
     }
-}
-
-/// See `sojourn_net.h`.
-///
-/// # Safety
-/// `net` is from [`sojourn_net_new`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_now(net: *const CNet) -> u64 {
-    // SAFETY: as the caller says.
-    let net = unsafe { net.as_ref() };
-    net.map_or(0, |net| net.net.run().now().as_nanos())
-}
-
-/// See `sojourn_net.h`.
-///
-/// # Safety
-/// `net` is from [`sojourn_net_new`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_fork(net: *const CNet) -> *mut CNet {
-    // SAFETY: as the caller says.
-    let net = unsafe { net.as_ref() };
-    let copy = net
-        .ok_or_else(|| NO_NETWORK.to_owned())
-        .and_then(CNet::fork);
-    match copy {
-        Ok(copy) => Box::into_raw(Box::new(copy)),
-        Err(text) => {
-            failed(&text);
-            ptr::null_mut()
-        }
-    }
-}
-
-/// See `sojourn_net.h`.
-///
-/// # Safety
-/// `net` is from [`sojourn_net_new`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_self(net: *const CNet, number: usize) -> *mut c_void {
-    // SAFETY: as the caller says.
-    let net = unsafe { net.as_ref() };
-    let own = net.and_then(|net| {
-        let mut ends = net.attached.iter().flat_map(|(_, ends)| ends);
-        let stack = net.net.look(*ends.nth(number)?)?;
-        Some(stack.own())
-    });
-    own.unwrap_or(ptr::null_mut())
-}
-
-/// See `sojourn_net.h`.
-///
-/// # Safety
-/// `net` is from [`sojourn_net_new`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_record(net: *mut CNet, most: usize) -> c_int {
-    // SAFETY: as the caller says.
-    let Some(net) = (unsafe { net.as_mut() }) else {
-        failed(NO_NETWORK);
-        return -1;
-    };
-    net.net.record(most);
-    0
+    handed(copy)
 }
 
 /// See `sojourn_net.h`.
@@ -242,50 +215,8 @@ pub unsafe extern "C" fn sojourn_net_record(net: *mut CNet, most: usize) -> c_in
 pub unsafe extern "C" fn sojourn_net_capture(net: *const CNet, path: *const c_char) -> c_int {
     // SAFETY: as the caller says.
     let (net, path) = unsafe { (net.as_ref(), read(path)) };
-    let written = net
-        .ok_or_else(|| NO_NETWORK.to_owned())
-        .and_then(|net| net.capture(path?));
-    match written {
-        Ok(()) => 0,
-        Err(text) => {
-            failed(&text);
-            -1
-        }
-    }
-}
-
-/// See `sojourn_net.h`.
-#[unsafe(no_mangle)]
-pub extern "C" fn sojourn_net_error() -> *const c_char {
-    ERROR.with_borrow(|text| text.as_ptr())
-}
-
-/// See `sojourn_net.h`.
-///
-/// # Safety
-/// `net` is from [`sojourn_net_new`], and is not used afterwards.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_finish(net: *mut CNet) -> *mut c_char {
-    if net.is_null() {
-        failed(NO_NETWORK);
-        return ptr::null_mut();
-    }
-    // SAFETY: it is not null, and the caller gives it back.
-    let CNet { net, info, .. } = *unsafe { Box::from_raw(net) };
-    let summary = summary_json(&info, &[net.finish()]);
-    CString::new(summary).map_or(ptr::null_mut(), CString::into_raw)
-}
-
-/// See `sojourn_net.h`.
-///
-/// # Safety
-/// `text` is null, or from [`sojourn_net_finish`] and not used afterwards.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_free_text(text: *mut c_char) {
-    if !text.is_null() {
-        // SAFETY: it is not null, and the caller gives it back.
-        drop(unsafe { CString::from_raw(text) });
-    }
+    let net = net.ok_or_else(|| NO_NETWORK.to_owned());
+    status(net.and_then(|net| net.capture(path?)))
 }
 
 /// See `sojourn_net.h`.
@@ -293,9 +224,19 @@ pub unsafe extern "C" fn sojourn_net_free_text(text: *mut c_char) {
 /// # Safety
 /// `net` is null, or from [`sojourn_net_new`] and not used afterwards.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_net_free(net: *mut CNet) {
-    if !net.is_null() {
-        // SAFETY: it is not null, and the caller gives it back.
-        drop(unsafe { Box::from_raw(net) });
+pub unsafe extern "C" fn sojourn_net_finish(net: *mut CNet) -> *const c_char {
+    if net.is_null() {
+        ERROR.set(told(NO_NETWORK));
+        return ptr::null();
     }
+    // SAFETY: it is not null, and the caller gives it back.
+    let CNet { net, info, .. } = *unsafe { Box::from_raw(net) };
+    SUMMARY.set(told(&summary_json(&info, &[net.finish()])));
+    SUMMARY.with_borrow(|text| text.as_ptr())
+}
+
+/// See `sojourn_net.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn sojourn_net_error() -> *const c_char {
+    ERROR.with_borrow(|text| text.as_ptr())
 }

@@ -49,10 +49,10 @@ int main(void) {
     struct sojourn_stack one = {NULL, input, timeout, output, next_timeout, NULL, NULL};
     struct sojourn_stack ends[2] = {one, one};
     snprintf(text, sizeof text, SCENARIO, "fq_codle");
-    refused(sojourn_net_new(text, 1) == NULL);
-    refused(sojourn_net_new(NULL, 1) == NULL);
+    refused(sojourn_net_new(text, 1, 0) == NULL);
+    refused(sojourn_net_new(NULL, 1, 0) == NULL);
     snprintf(text, sizeof text, SCENARIO, "fq_codel");
-    struct sojourn_net *net = sojourn_net_new(text, 1);
+    struct sojourn_net *net = sojourn_net_new(text, 1, 0);
     refused(sojourn_net_attach(net, "none", ends) == -1);
     if (sojourn_net_attach(net, "outside", ends) != 0) {
         return EXIT_FAILURE;
@@ -60,17 +60,17 @@ int main(void) {
     refused(sojourn_net_attach(net, "outside", ends) == -1);
     refused(sojourn_net_attach(NULL, "outside", ends) == -1);
     refused(sojourn_net_run_until(net, SOJOURN_NEVER) == -1);
-    refused(sojourn_net_fork(net) == NULL);
-    refused(sojourn_net_fork(NULL) == NULL);
+    refused(sojourn_net_wake(net, text) == -1);
+    refused(sojourn_net_wake(NULL, NULL) == -1);
+    refused(sojourn_net_fork(net, NULL) == NULL);
+    refused(sojourn_net_fork(NULL, NULL) == NULL);
     refused(sojourn_net_capture(net, "never.pcapng") == -1);
-    refused(sojourn_net_record(NULL, 1) == -1);
-    if (sojourn_net_record(net, 1 << 20) != 0) {
+    refused(sojourn_net_finish(NULL) == NULL);
+    if (sojourn_net_finish(net) == NULL) {
         return EXIT_FAILURE;
     }
+    net = sojourn_net_new(text, 1, 1 << 20);
     refused(sojourn_net_capture(net, "/none/of.pcapng") == -1);
-    refused(sojourn_net_finish(NULL) == NULL);
-    sojourn_net_free(net);
-    sojourn_net_free(NULL);
-    sojourn_net_free_text(NULL);
+    sojourn_net_finish(net);
     return EXIT_SUCCESS;
 }

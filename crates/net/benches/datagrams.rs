@@ -35,11 +35,18 @@ fn cpu_time() -> f64 {
 
 fn main() {
     let mut net = Net::new(SCENARIO, 1).expect("our own scenario");
-    let [client, _] = net.attach("quic", Quic::pair(|_| {}));
+    let [client, _] = net
+        .attach("quic", Quic::pair(|_| {}))
+        .expect("our own flow");
     let start = cpu_time();
     net.run_until(Time::MAX).expect("it goes on");
     let took = cpu_time() - start;
-    let stats = net.stack(client).connection().expect("it sends").stats();
+    let stats = net
+        .look()
+        .stack(client)
+        .connection()
+        .expect("it sends")
+        .stats();
     let (sent, heard) = (stats.udp_tx.datagrams, stats.udp_rx.datagrams);
     println!("{sent} datagrams of QUIC one way, {heard} the other; {took:.3} s of CPU time");
     println!(

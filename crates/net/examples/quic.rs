@@ -31,10 +31,12 @@ fn main() -> Result<(), NetError> {
     println!("queue      quic Mbit/s  cubic Mbit/s  delay ms  marked");
     for queue in ["fq_codel", "codel ecn", "dualpi2"] {
         let mut net = Net::new(&SCENARIO.replace("QUEUE", queue), 1)?;
-        let [client, server] = net.attach("quic", Quic::pair(|_| {}));
+        let [client, server] = net.attach("quic", Quic::pair(|_| {}))?;
         net.run_until(Time::MAX)?;
-        let stats = net.stack(client).connection().expect("it sends").stats();
-        assert!(net.stack(server).received > 1_000_000, "{stats:?}");
+        let sender = net.look().stack(client).connection();
+        let stats = sender.expect("it sends").stats();
+        let received = net.look().stack(server).received;
+        assert!(received > 1_000_000, "{stats:?}");
         let result = net.finish();
         let goodput = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64 / 1e6;
         let (_, up) = &result.links[0];

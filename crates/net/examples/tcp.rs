@@ -32,9 +32,9 @@ fn main() -> Result<(), NetError> {
     println!("queue             Mbit/s  probe's RTT in ms  drops");
     for queue in ["pfifo limit 100", "codel", "fq_codel"] {
         let mut net = Net::new(&SCENARIO.replace("QUEUE", queue), 1)?;
-        let [_, there] = net.attach("smoltcp", Smoltcp::pair());
+        let [_, there] = net.attach("smoltcp", Smoltcp::pair())?;
         net.run_until(Time::MAX)?;
-        let received = net.stack(there).received;
+        let received = net.look().stack(there).received;
         assert!(received > 1_000_000, "{received} bytes");
         let result = net.finish();
         let rate = result.flows[0].1.goodput.as_bps() as f64 / 1e6;

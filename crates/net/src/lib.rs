@@ -47,7 +47,7 @@
 //!
 //! let mut net = Net::new(SCENARIO, 1)?;
 //! let ping = Datagram { payload: vec![0; 100], ..Datagram::default() };
-//! net.attach("echo", [Echo(Some(ping)), Echo(None)]);
+//! net.attach("echo", [Echo(Some(ping)), Echo(None)])?;
 //! net.run_until(Time::MAX)?;
 //! let result = net.finish();
 //! let (_, echo) = &result.flows[0];
@@ -56,11 +56,12 @@
 //! ```
 //!
 //! A run that fails (that panics while a [`Net`] is held) leaves its scenario, its seed and, if it
-//! was [recorded](Net::record), a capture, and says where.
+//! was [recorded](Start::record), a capture, and says where.
 //!
 //! Not here: sockets, threads, a clock.
 #![forbid(unsafe_code)]
 
+mod error;
 mod evidence;
 mod net;
 #[cfg(feature = "quinn")]
@@ -70,8 +71,9 @@ mod stack;
 #[cfg(feature = "quinn")]
 mod world;
 
-pub use net::{Net, NetError};
-pub use sojourn_sim::{Arrival, Datagram, End, NoFork, Run};
+pub use error::NetError;
+pub use net::{Net, Sight, Start};
+pub use sojourn_sim::{Arrival, Datagram, End, Look, NoFork, Setup};
 pub use sojourn_units::{Ecn, Span, Time};
 pub use sojourn_world::{Cell, RunResult};
 pub use stack::Stack;

@@ -1,23 +1,63 @@
 //! A network with stacks at its ends.
 
+use crate::error::NetError;
 use crate::evidence::Evidence;
 use crate::stack::Stack;
-use crate::{End, RunResult, Time};
+use crate::{Cell, End, RunResult, Time};
 use sojourn_scenario::{Options, Scenario};
-use sojourn_sim::{NoFork, Run, Turn};
-use sojourn_world::{Cell, Taps, WorldError};
+use sojourn_sim::{Look, Run, Setup, Turn};
+use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Deref;
 use std::path::Path;
 
 /// Most turns of one stack in a row without any time between them: one that has its timer expire
 /// again and again stands still.
 const MOST_IN_A_ROW: u32 = 10_000;
 
+/// What a network begins with, beside its scenario. A seed alone is one too: `Net::new(text, 7)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// The seed of all that is random in the network.
+    pub seed: u64,
+    /// Bytes of packets that are kept in memory, of those at all nodes: for [`Sight::capture`], and
+    /// for the case that the run fails. 0 keeps none.
+    pub record: usize,
+}
+
+impl From<u64> for Start {
+    fn from(seed: u64) -> Self {
+        Self { seed, record: 0 }
+    }
+}
+
 /// A simulated network with stacks `S` at the ends of its flows from outside. Stacks of several
-/// types are `Box<dyn Stack>`.
+/// types are an enum of yours, or `Box<dyn Stack>`.
+///
+/// | call | what it does |
+/// | --- | --- |
+/// | [`new`](Net::new) | makes one, of a scenario's text and a seed or a [`Start`] |
+/// | [`attach`](Net::attach) | puts stacks at the ends of a flow |
+/// | [`run_until`](Net::run_until) | lets time pass |
+/// | [`next`](Net::next) | lets time pass until a stack has had a turn |
+/// | [`stack`](Net::stack) | hands out a stack, to give it something to do |
+/// | [`look`](Net::look) | shows stacks, packets, and the run below |
+/// | [`fork`](Net::fork) | makes a copy |
+/// | [`finish`](Net::finish) | yields the result |
+///
+/// # Contract
+/// Stacks are called in [`Net::run_until`] and [`Net::next`] only, in the order that [`Stack`]
+/// says, and simulated time passes nowhere else. The same scenario, seed and stacks give the same
+/// run, in any pieces.
+///
+/// A network of a cell, with queues and taps of one's own, is made of a [`Setup`] by `try_from`.
 pub struct Net<S> {
     run: Run,
     stacks: Vec<Held<S>>,
+    /// Places of stacks that were handed out since they had their last turn.
+    given: VecDeque<usize>,
+    /// When the last turn was, and how many were at that time.
+    last: (Time, u32),
     evidence: Evidence,
 }
 
@@ -25,60 +65,30 @@ pub struct Net<S> {
 struct Held<S> {
     end: End,
     stack: S,
+    /// When it has its next turn, whatever comes.
+    due: Option<Time>,
     /// Whether it was asked what it has to send first, which is when its flow starts.
     has_begun: bool,
+    /// What messages call it.
+    name: String,
 }
 
-/// What is wrong with a network, or with a stack.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NetError {
-    /// The scenario cannot be read. The text says what is wrong, and where.
-    Scenario(String),
-    /// The simulator cannot run it.
-    World(WorldError),
-    /// A stack asks for a turn at a time that has come, again and again.
-    StandsStill {
-        /// The end.
-        end: End,
-        /// The time.
-        at: Time,
-    },
-}
+impl<S: Stack> TryFrom<Setup<'_>> for Net<S> {
+    type Error = NetError;
 
-impl fmt::Display for NetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scenario(text) => f.write_str(text),
-            Self::World(error) => error.fmt(f),
-            Self::StandsStill { end, at } => write!(
-                f,
-                "the stack at {end:?} asked for {MOST_IN_A_ROW} turns at {:.6} s: after `timeout`, \
-                 `next_timeout` must be later",
-                at.as_secs_f64()
-            ),
-        }
+    fn try_from(setup: Setup<'_>) -> Result<Self, NetError> {
+        let evidence = evidence(&setup.cell);
+        Self::of(setup, evidence)
     }
 }
 
-impl std::error::Error for NetError {}
-
-impl From<WorldError> for NetError {
-    fn from(error: WorldError) -> Self {
-        Self::World(error)
-    }
-}
-
-/// # A network
-///
-/// Seven calls: make one, put stacks at its ends, let time pass, ask them, copy all, take the
-/// result.
 impl<S: Stack> Net<S> {
     /// The network of a scenario's text with this seed: of its first cell, if it sweeps anything.
     ///
     /// # Errors
     /// When the scenario cannot be read or run.
-    pub fn new(scenario: &str, seed: u64) -> Result<Self, NetError> {
+    pub fn new(scenario: &str, start: impl Into<Start>) -> Result<Self, NetError> {
+        let Start { seed, record } = start.into();
         let options = Options {
             seed: Some(seed),
             ..Options::default()
@@ -90,19 +100,21 @@ impl<S: Stack> Net<S> {
             .into_iter()
             .next()
             .ok_or_else(|| NetError::Scenario("the scenario has no cell".into()))?;
-        Self::of_cell(cell)
+        let mut evidence = evidence(&cell);
+        let mut setup = Setup::from(cell);
+        if record > 0 {
+            setup.taps = evidence.record(&setup.cell, record);
+        }
+        Self::of(setup, evidence)
     }
 
-    /// The network of a cell.
-    ///
-    /// # Errors
-    /// When the simulator cannot run it.
-    pub fn of_cell(cell: Cell) -> Result<Self, NetError> {
-        let scenario = cell.source.as_ref().map_or("", |source| &source.text);
+    fn of(setup: Setup<'_>, evidence: Evidence) -> Result<Self, NetError> {
         Ok(Self {
-            evidence: Evidence::new(scenario, cell.seed),
-            run: Run::new(cell)?,
+            run: Run::new(setup)?,
             stacks: Vec::new(),
+            given: VecDeque::new(),
+            last: (Time::MAX, 0),
+            evidence,
         })
     }
 
@@ -110,27 +122,35 @@ impl<S: Stack> Net<S> {
     /// `to` node. Of a flow with several instances they are those of the first without stacks. They
     /// have their first turn when the flow starts.
     ///
-    /// # Panics
+    /// # Errors
     /// When there is no such flow, or all its instances have stacks.
-    pub fn attach(&mut self, flow: &str, stacks: [S; 2]) -> [End; 2] {
-        let mut ends = self.run.ends(flow).into_iter().enumerate();
-        let free = |(_, ends): &(usize, [End; 2])| self.place(ends[0]).is_none();
-        let (number, ends) = ends.find(free).unwrap_or_else(|| {
-            panic!("no flow `{flow}` with `app = \"outside\"` has ends without stacks")
-        });
-        let cell = self.run.cell();
+    pub fn attach(&mut self, flow: &str, stacks: [S; 2]) -> Result<[End; 2], NetError> {
+        let cell = self.run.look().cell();
+        let all = self.run.look().ends(flow);
+        let instances = all.len();
+        let is_free = |(_, ends): &(usize, [End; 2])| self.place(ends[0]).is_none();
+        let Some((number, ends)) = all.into_iter().enumerate().find(is_free) else {
+            let flow = flow.to_owned();
+            if instances > 0 {
+                return Err(NetError::Taken { flow, instances });
+            }
+            let known = cell.flows.iter().filter(|flow| flow.is_outside());
+            let known = known.map(|flow| flow.name.clone()).collect();
+            return Err(NetError::NoFlow { flow, known });
+        };
         let of_flow = cell.flows.iter().find(|other| other.name == flow);
         let instance = of_flow.and_then(|flow| flow.instances(cell.end()).nth(number));
         let start = instance.map_or(Time::ZERO, |instance| instance.start);
-        for (end, stack) in ends.into_iter().zip(stacks) {
+        for ((end, stack), side) in ends.into_iter().zip(stacks).zip(["from", "to"]) {
             self.stacks.push(Held {
                 end,
                 stack,
+                due: Some(start),
                 has_begun: false,
+                name: format!("the stack at the `{side}` end of flow `{flow}`"),
             });
-            self.run.wake_at(end, Some(start));
         }
-        ends
+        Ok(ends)
     }
 
     /// Takes the run to `until`, or to its end.
@@ -138,141 +158,179 @@ impl<S: Stack> Net<S> {
     /// # Errors
     /// When there are too many packets for the memory, or a stack stands still.
     pub fn run_until(&mut self, until: Time) -> Result<(), NetError> {
-        self.run_while(until, |_| true)
+        while self.next(until)?.is_some() {}
+        Ok(())
     }
 
-    /// The stack at an end.
+    /// Takes the run to the next turn of a stack, but not beyond `until`, and says whose turn it
+    /// was. None when there is none before `until` or the end of the run.
+    ///
+    /// # Errors
+    /// As [`Net::run_until`].
+    pub fn next(&mut self, until: Time) -> Result<Option<End>, NetError> {
+        loop {
+            if let Some(place) = self.given.pop_front() {
+                // Its first turn is when its flow starts.
+                if self.stacks[place].has_begun {
+                    return self.let_send(place).map(Some);
+                }
+                continue;
+            }
+            // Of those at one time the first: the order in which they asked is no matter.
+            let dues = { self.stacks.iter() }.enumerate();
+            let dues = dues.filter_map(|(place, held)| Some((held.due?, held.end, place)));
+            let (due, place) = dues
+                .min()
+                .map_or((Time::MAX, None), |(due, _, place)| (due, Some(place)));
+            match self.run.forward(until.min(due))? {
+                Turn::Arrived(end, arrival) => {
+                    let Some(place) = self.place(end) else {
+                        continue;
+                    };
+                    self.stacks[place].stack.input(arrival);
+                    return self.let_send(place).map(Some);
+                }
+                Turn::Until => {
+                    let now = self.run.look().now();
+                    let Some(place) = place.filter(|_| due <= now) else {
+                        return Ok(None);
+                    };
+                    let held = &mut self.stacks[place];
+                    if held.has_begun {
+                        held.stack.timeout(now);
+                    }
+                    return self.let_send(place).map(Some);
+                }
+                Turn::Over => return Ok(None),
+            }
+        }
+    }
+
+    /// The stack at an end, to give it something to do. What it has to send then, it sends as soon
+    /// as the run goes on. To look at it without that see [`Sight::stack`].
     ///
     /// # Panics
     /// When there is none.
     pub fn stack(&mut self, end: End) -> &mut S {
-        let place = self.place(end);
-        &mut self.stacks[place.expect("the end has a stack")].stack
+        let place = self.place(end).expect("the end has a stack");
+        self.given.push_back(place);
+        &mut self.stacks[place].stack
     }
 
-    /// A copy of the network and its stacks: both go on as this one alone would have.
+    /// What it is like now. To look changes nothing.
+    pub const fn look(&self) -> Sight<'_, S> {
+        let run = self.run.look();
+        Sight { run, net: self }
+    }
+
+    /// A copy of the network and its stacks: both go on as this one alone would have. A copy
+    /// records no packets.
     ///
     /// # Errors
-    /// When a part of the network cannot be copied. None inside when a stack cannot
-    /// ([`Stack::fork`]).
-    pub fn fork(&self) -> Result<Option<Self>, NoFork> {
+    /// When a part of the network or a stack cannot be copied ([`Stack::fork`]).
+    pub fn fork(&self) -> Result<Self, NetError> {
         let run = self.run.fork()?;
         let stacks = self.stacks.iter().map(|held| {
-            let stack = held.stack.fork()?;
-            Some(Held { stack, ..*held })
+            let stack = { held.stack.fork() }.ok_or_else(|| NetError::StackNoFork {
+                stack: held.name.clone(),
+            })?;
+            Ok(Held {
+                stack,
+                name: held.name.clone(),
+                ..*held
+            })
         });
-        Ok(stacks.collect::<Option<_>>().map(|stacks| Self {
+        Ok(Self {
             run,
-            stacks,
+            stacks: stacks.collect::<Result<_, NetError>>()?,
+            given: self.given.clone(),
+            last: self.last,
             evidence: self.evidence.fork(),
-        }))
+        })
     }
 
-    /// The result, once it is over.
+    /// The result, once it is over; before, the result so far ([`Look::result`]).
     pub fn finish(self) -> RunResult {
         self.run.finish()
     }
-}
-
-/// # More than that
-impl<S: Stack> Net<S> {
-    /// The same while `goes_on` says so, which is asked after each turn of a stack.
-    ///
-    /// # Errors
-    /// As [`Net::run_until`].
-    pub fn run_while(
-        &mut self,
-        until: Time,
-        mut goes_on: impl FnMut(&mut Self) -> bool,
-    ) -> Result<(), NetError> {
-        let (mut last, mut in_a_row) = (Time::MAX, 0);
-        loop {
-            let turn = self.run.next(until)?;
-            let (Turn::Arrived(end) | Turn::Due(end)) = turn else {
-                return Ok(());
-            };
-            let now = self.run.now();
-            in_a_row = if now == last { in_a_row + 1 } else { 0 };
-            last = now;
-            if in_a_row > MOST_IN_A_ROW {
-                return Err(NetError::StandsStill { end, at: now });
-            }
-            let Some(place) = self.place(end) else {
-                continue;
-            };
-            let held = &mut self.stacks[place];
-            while let Some(arrival) = self.run.receive(end) {
-                held.stack.input(arrival);
-            }
-            if matches!(turn, Turn::Due(_)) && held.has_begun {
-                held.stack.timeout(now);
-            }
-            self.let_send(place);
-            if !goes_on(self) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Has a stack send what somebody has just given it to do.
-    ///
-    /// # Panics
-    /// When there is no stack at the end.
-    pub fn nudge(&mut self, end: End) {
-        let place = self.place(end);
-        self.let_send(place.expect("the end has a stack"));
-    }
-
-    /// The same, to look at; none when there is none.
-    pub fn look(&self, end: End) -> Option<&S> {
-        let held = self.stacks.iter().find(|held| held.end == end)?;
-        Some(&held.stack)
-    }
-
-    /// The run below, to look into.
-    pub const fn run(&self) -> &Run {
-        &self.run
-    }
-
-    /// Keeps the packets at all nodes in memory, up to `most` bytes, for [`Net::capture`] and for
-    /// the case that the run fails.
-    pub fn record(&mut self, most: usize) {
-        let taps = self.evidence.record(self.run.cell(), most);
-        self.tap(taps);
-    }
-
-    /// What was [recorded](Net::record) so far, as a pcapng file; empty without.
-    pub fn capture(&self) -> Vec<u8> {
-        self.evidence.capture()
-    }
-
-    /// Shows the packets to taps from now on, in place of those before.
-    pub fn tap(&mut self, taps: Taps) {
-        self.run.tap(taps);
-    }
-
-    fn place(&self, end: End) -> Option<usize> {
-        self.stacks.iter().position(|held| held.end == end)
-    }
 
     /// Sends what a stack has to send, and asks when it wants its next turn.
-    fn let_send(&mut self, place: usize) {
+    fn let_send(&mut self, place: usize) -> Result<End, NetError> {
+        let now = self.run.look().now();
         let held = &mut self.stacks[place];
+        let (last, turns) = self.last;
+        self.last = (now, if now == last { turns + 1 } else { 0 });
+        if self.last.1 > MOST_IN_A_ROW {
+            return Err(NetError::StandsStill {
+                stack: held.name.clone(),
+                at: now,
+            });
+        }
         held.has_begun = true;
-        let now = self.run.now();
         while let Some(datagram) = held.stack.output(now) {
             self.run.send(held.end, datagram);
         }
-        self.run.wake_at(held.end, held.stack.next_timeout());
+        held.due = held.stack.next_timeout();
+        Ok(held.end)
     }
+}
+
+impl<S> Net<S> {
+    fn place(&self, end: End) -> Option<usize> {
+        self.stacks.iter().position(|held| held.end == end)
+    }
+}
+
+/// What a network is like now ([`Net::look`]): its stacks and packets, and by `Deref` all that the
+/// run below shows.
+pub struct Sight<'a, S> {
+    run: Look<'a>,
+    net: &'a Net<S>,
+}
+
+impl<'a, S> Sight<'a, S> {
+    /// The stack at an end.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn stack(&self, end: End) -> &'a S {
+        let place = self.net.place(end).expect("the end has a stack");
+        &self.net.stacks[place].stack
+    }
+
+    /// The packets that were recorded so far ([`Start::record`]), as a pcapng file; empty without.
+    pub fn capture(&self) -> Vec<u8> {
+        self.net.evidence.capture()
+    }
+}
+
+impl<'a, S> Deref for Sight<'a, S> {
+    type Target = Look<'a>;
+
+    fn deref(&self) -> &Look<'a> {
+        &self.run
+    }
+}
+
+fn evidence(cell: &Cell) -> Evidence {
+    let scenario = cell.source.as_ref().map_or("", |source| &source.text);
+    Evidence::new(scenario, cell.seed)
 }
 
 impl<S> fmt::Debug for Net<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ends = self.stacks.iter().map(|held| held.end).collect::<Vec<_>>();
         f.debug_struct("Net")
-            .field("now", &self.run.now())
+            .field("now", &self.run.look().now())
             .field("ends", &ends)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S> fmt::Debug for Sight<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sight")
+            .field("run", &self.run)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! The simulated world with flows whose scenario names a stack (`stack = "quinn"`).
 
 use crate::quinn::Quic;
-use crate::{Cell, End, Net, NetError, RunResult, Span, Time};
+use crate::{Cell, End, Net, NetError, RunResult, Setup, Span, Time};
 use quinn_proto::TransportConfig;
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use sojourn_sim::{Sim, Unfit};
@@ -35,19 +35,19 @@ impl World for WithStacks {
             let flow = flow.name.clone();
             return Err(WorldError::unfit(Unfit::Outside { flow }));
         }
-        let mut net = Net::of_cell(cell.clone()).map_err(unfit)?;
-        if !taps.is_empty() {
-            net.tap(taps);
-        }
-        let mut stops = attach(&mut net, cell);
+        let setup = Setup {
+            taps,
+            ..Setup::from(cell.clone())
+        };
+        let mut net = Net::try_from(setup).map_err(unfit)?;
+        let mut stops = attach(&mut net, cell).map_err(unfit)?;
         let mut at = Time::ZERO;
-        while net.run().now() >= at {
+        while net.look().now() >= at {
             let stop = stops.last().map_or(Time::MAX, |&(stop, _)| stop);
             at = (at + SLICE).min(stop);
             net.run_until(at).map_err(unfit)?;
             while let Some((_, end)) = stops.pop_if(|(stop, _)| *stop <= at) {
                 net.stack(end).stop();
-                net.nudge(end);
             }
             if progress(at.min(cell.end())).is_break() {
                 return Err(WorldError::Interrupted);
@@ -81,17 +81,18 @@ fn begin(config: &mut TransportConfig, control: StackControl) {
 
 /// Puts stacks at the ends of all flows that name one. Returns when which of them must stop, the
 /// first last.
-fn attach(net: &mut Net<Quic>, cell: &Cell) -> Vec<(Time, End)> {
+fn attach(net: &mut Net<Quic>, cell: &Cell) -> Result<Vec<(Time, End)>, NetError> {
     let mut stops = Vec::new();
     for flow in &cell.flows {
         let Some(Stack::Quinn(control)) = flow.stack else {
             continue;
         };
         for instance in flow.instances(cell.end()) {
-            let [sender, _] = net.attach(&flow.name, Quic::pair(|config| begin(config, control)));
+            let pair = Quic::pair(|config| begin(config, control));
+            let [sender, _] = net.attach(&flow.name, pair)?;
             stops.extend(instance.stop.map(|stop| (stop, sender)));
         }
     }
     stops.sort_by(|a, b| b.cmp(a));
-    stops
+    Ok(stops)
 }

@@ -8,7 +8,7 @@ mod smoltcp;
 use common::CUBIC;
 use smoltcp::Smoltcp;
 use sojourn_net::quinn::Quic;
-use sojourn_net::{Arrival, Datagram, Net, NetError, RunResult, Span, Stack, Time};
+use sojourn_net::{Arrival, Datagram, End, Net, NetError, RunResult, Span, Stack, Start, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{env, fs, process};
 
@@ -24,14 +24,19 @@ const OUTSIDE: &str = r#"
     app = "outside"
 "#;
 
+fn attached<S: Stack>(net: &mut Net<S>, stacks: [S; 2]) -> [End; 2] {
+    net.attach("outside", stacks).expect("there is such a flow")
+}
+
 /// A run of QUIC, and what the server got of the stream.
 fn quic(queue: &str, more: &str) -> (RunResult, u64) {
     let mut net = Net::new(&scenario(queue, more), 1).expect("our own scenario");
-    let [client, server] = net.attach("outside", Quic::pair(|_| {}));
+    let [client, server] = attached(&mut net, Quic::pair(|_| {}));
     net.run_until(Time::MAX).expect("it goes on");
-    let stats = net.stack(client).connection().expect("it sends").stats();
+    let sender = net.look().stack(client).connection();
+    let stats = sender.expect("it sends").stats();
     assert!(stats.path.congestion_events > 0, "{stats:?}");
-    let received = net.stack(server).received;
+    let received = net.look().stack(server).received;
     (net.finish(), received)
 }
 
@@ -75,9 +80,9 @@ fn runs_repeat_whatever_keys_are_drawn() {
 #[test]
 fn smoltcp_goes_through() {
     let mut net = Net::new(&scenario("pfifo limit 50", CUBIC), 1).expect("our own scenario");
-    let [_, there] = net.attach("outside", Smoltcp::pair());
+    let [_, there] = attached(&mut net, Smoltcp::pair());
     net.run_until(Time::MAX).expect("it goes on");
-    let received = net.stack(there).received;
+    let received = net.look().stack(there).received;
     assert!(received > 1_000_000, "{received}");
 }
 
@@ -112,26 +117,29 @@ impl Stack for Echo {
 }
 
 /// Two that echo, of which the first begins.
-fn echoes() -> Net<Echo> {
-    let mut net = Net::new(&scenario("fq_codel", CUBIC), 7).expect("our own scenario");
+fn echoes(record: usize) -> Net<Echo> {
+    let start = Start { seed: 7, record };
+    let mut net = Net::new(&scenario("fq_codel", CUBIC), start).expect("our own scenario");
     let first = Echo {
         waiting: vec![Datagram::default()],
         heard: 0,
     };
-    net.attach("outside", [first, Echo::default()]);
+    attached(&mut net, [first, Echo::default()]);
     net
 }
 
 #[test]
 fn a_copy_goes_on_with_its_stacks() {
     let whole = {
-        let mut net = echoes();
+        let mut net = echoes(0);
         net.run_until(Time::MAX).unwrap();
         net.finish().digest
     };
-    let mut net = echoes();
+    // To record changes nothing.
+    let mut net = echoes(1 << 20);
     net.run_until(Time::ZERO + Span::from_millis(3333)).unwrap();
-    let mut copy = net.fork().unwrap().expect("echoes can be copied");
+    let mut copy = net.fork().expect("echoes can be copied");
+    assert!(copy.look().capture().is_empty() && !net.look().capture().is_empty());
     copy.run_until(Time::MAX).unwrap();
     assert_eq!(copy.finish().digest, whole);
     net.run_until(Time::MAX).unwrap();
@@ -141,19 +149,17 @@ fn a_copy_goes_on_with_its_stacks() {
 #[test]
 fn quic_cannot_be_copied_and_says_so() {
     let mut net = Net::new(&scenario("fq_codel", ""), 1).expect("our own scenario");
-    net.attach("outside", Quic::pair(|_| {}));
-    assert!(net.fork().expect("the network can").is_none());
+    attached(&mut net, Quic::pair(|_| {}));
+    let error = net.fork().expect_err("it has a connection in it");
+    let told = "the stack at the `from` end of flow `outside` cannot be copied";
+    assert!(error.to_string().starts_with(told), "{error}");
 }
 
 #[test]
 fn a_run_that_fails_leaves_scenario_seed_and_packets() {
-    let mut net = echoes();
-    net.record(1 << 20);
+    let mut net = echoes(1 << 20);
     let failed = catch_unwind(AssertUnwindSafe(move || {
-        net.run_while(Time::MAX, |net| {
-            net.run().now() < Time::ZERO + Span::from_secs(1)
-        })
-        .unwrap();
+        net.run_until(Time::ZERO + Span::from_secs(1)).unwrap();
         panic!("what a test finds wrong");
     }));
     assert!(failed.is_err());
@@ -189,7 +195,7 @@ impl Stack for Stuck {
 #[test]
 fn a_stack_that_stands_still_is_named() {
     let mut net = Net::new(&scenario("fq_codel", ""), 1).expect("our own scenario");
-    net.attach("outside", [Stuck, Stuck]);
+    attached(&mut net, [Stuck, Stuck]);
     let error = net.run_until(Time::MAX).expect_err("time does not pass");
     assert!(matches!(error, NetError::StandsStill { .. }), "{error}");
     assert!(error.to_string().contains("must be later"), "{error}");
@@ -199,4 +205,46 @@ fn a_stack_that_stands_still_is_named() {
 fn what_is_wrong_with_a_scenario_is_told() {
     let error = Net::<Stuck>::new(&scenario("fq_codle", ""), 1).expect_err("no such queue");
     assert!(error.to_string().contains("fq_codel"), "{error}");
+}
+
+#[test]
+fn flows_without_ends_in_the_program_are_named() {
+    let mut net = Net::new(&scenario("fq_codel", CUBIC), 1).expect("our own scenario");
+    let told = |error: Result<_, NetError>| error.expect_err("there are no ends").to_string();
+    let error = told(net.attach("cubic", [Stuck, Stuck]));
+    assert!(error.contains("no flow `cubic`"), "{error}");
+    assert!(error.ends_with("there is `outside`"), "{error}");
+    attached(&mut net, [Stuck, Stuck]);
+    let error = told(net.attach("outside", [Stuck, Stuck]));
+    assert!(error.contains("all 1 instances"), "{error}");
+}
+
+#[test]
+fn a_stack_that_was_given_something_sends_it_at_once_and_not_before_its_flow_starts() {
+    let late = OUTSIDE.replace("app", "start = '1s'\napp");
+    let text = common::scenario("fq_codel", &late);
+    let mut net = Net::new(&text, 1).expect("our own scenario");
+    let [first, second] = attached(&mut net, [Echo::default(), Echo::default()]);
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    net.stack(first).waiting.push(Datagram::default());
+    net.run_until(at(1010)).unwrap();
+    assert_eq!(net.look().stack(second).heard, 0, "half of 40 ms is 20");
+    let turn = net.next(at(2000)).unwrap();
+    assert_eq!((turn, net.look().stack(second).heard), (Some(second), 1));
+    net.run_until(at(2000)).unwrap();
+    let heard = net.look().stack(second).heard;
+    assert!((24..=25).contains(&heard), "{heard} in a second of 40 ms");
+    let packets = |net: &Net<Echo>| {
+        let queue = net.look().queue("up").expect("there is such a link");
+        queue.counters().offered.packets
+    };
+    let before = packets(&net);
+    net.stack(second);
+    assert_eq!(net.next(at(2000)).unwrap(), Some(second));
+    assert_eq!(packets(&net), before, "it had nothing to send");
+    net.stack(first).waiting.push(Datagram::default());
+    assert_eq!(packets(&net), before, "time stands still");
+    assert_eq!(net.next(at(2000)).unwrap(), Some(first));
+    assert_eq!(packets(&net), before + 1);
+    assert_eq!(net.next(at(2000)).unwrap(), None);
 }

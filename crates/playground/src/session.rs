@@ -77,7 +77,7 @@ impl Session {
         if until < running.duration {
             let until_time = Time::from_nanos(Span::from_secs_f64(until).as_nanos());
             running.run.forward(until_time).map_err(stopped)?;
-            let points = picture::points(&running.run.so_far(), until);
+            let points = picture::points(&running.run.look().result(), until);
             self.running = Some(running);
             return Ok(json!({ "now": until, "points": points }));
         }

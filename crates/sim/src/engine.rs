@@ -16,7 +16,6 @@ use sojourn_qdisc::Report;
 use sojourn_tcp::{Codepoint, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{CongestionState, FlowRecorder, Progress, WorldName};
-use std::ops::ControlFlow;
 
 /// What the simulated world is called in results.
 pub(crate) const WORLD: WorldName = WorldName::new("sim");
@@ -128,13 +127,6 @@ impl Engine {
         self.advance(Time::MAX, Watch::Seldom, progress)?;
         self.end();
         Ok(())
-    }
-
-    /// The same until `until`, and whether there is more.
-    pub(crate) fn forward(&mut self, until: Time) -> Result<bool, Stop> {
-        let go_on = &mut |_| ControlFlow::Continue(());
-        let to = self.advance(until, Watch::Seldom, go_on)?;
-        Ok(to != Advance::Over)
     }
 
     /// Events until `until`, or until what `watch` says. What an event does is compiled into the

@@ -28,6 +28,7 @@ mod instead;
 mod interface;
 mod label;
 mod layout;
+mod look;
 mod medium;
 mod mesh;
 mod net;
@@ -42,9 +43,10 @@ mod wire;
 
 pub use error::{NoFork, Unfit};
 pub use instead::Instead;
+pub use look::{Alter, Look};
 pub use outside::{Arrival, Datagram, End};
 pub use packet::Packet;
-pub use run::{Run, Turn};
+pub use run::{Run, Setup, Turn};
 
 use sojourn_world::{Cell, Progress, RunResult, Stack, Taps, World, WorldError, WorldName};
 

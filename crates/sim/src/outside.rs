@@ -71,30 +71,30 @@ struct Waiting {
 pub(crate) struct Outside {
     places: Vec<PayloadSlot>,
     free: Vec<u32>,
-    /// By way of what an end sends: what has come to it; none of ends that are inside.
-    inboxes: Vec<Option<VecDeque<Waiting>>>,
-    /// Ends that have got something since they were last told of, in the order of arrival.
-    news: VecDeque<Way>,
+    /// By way of what an end sends: whether the end is here.
+    held: Vec<bool>,
+    /// What has come, each with the way of what its end sends, in the order of arrival.
+    arrived: VecDeque<(Way, Waiting)>,
     /// By way of what an end sends: datagrams sent.
     numbers: Vec<u32>,
 }
 
 impl Outside {
-    /// Of so many directions; `is_outside` tells which. None when all are inside.
+    /// Of all directions; `ways` tells which begin here. None when none do.
     pub(crate) fn of(ways: impl Iterator<Item = bool>) -> Option<Self> {
-        let inboxes: Vec<_> = ways.map(|is| is.then(VecDeque::new)).collect();
-        inboxes.iter().any(Option::is_some).then(|| Self {
+        let held: Vec<bool> = ways.collect();
+        held.contains(&true).then(|| Self {
             places: Vec::new(),
             free: Vec::new(),
-            numbers: vec![0; inboxes.len()],
-            inboxes,
-            news: VecDeque::new(),
+            numbers: vec![0; held.len()],
+            held,
+            arrived: VecDeque::new(),
         })
     }
 
     /// Whether the ends of a connection are here.
     pub(crate) fn has(&self, way: Way) -> bool {
-        self.inboxes.get(way.index()).is_some_and(Option::is_some)
+        self.held.get(way.index()).is_some_and(|is| *is)
     }
 
     /// The number of the next datagram of an end.
@@ -154,44 +154,28 @@ impl Outside {
     /// A packet has come to the end that sends in direction `to`.
     pub(crate) fn arrived(&mut self, token: Token, packet: &Packet, sent: Time, now: Time) {
         let to = packet.way.back();
-        let payload = self.release(token);
-        if let (Some(payload), Some(Some(inbox))) = (payload, self.inboxes.get_mut(to.index())) {
-            if inbox.is_empty() {
-                self.news.push_back(to);
-            }
-            inbox.push_back(Waiting {
+        if let (Some(payload), true) = (self.release(token), self.has(to)) {
+            let waiting = Waiting {
                 payload,
                 ecn: Ecn::from_bits(packet.tos),
                 ttl: packet.ttl(),
                 sent,
                 at: now,
-            });
+            };
+            self.arrived.push_back((to, waiting));
         }
     }
 
-    /// Whether an end has got something that nobody knows of.
+    /// Whether something has come that the program has not taken.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
-        !self.news.is_empty()
+        !self.arrived.is_empty()
     }
 
-    /// The next end that has got something.
-    pub(crate) fn news(&mut self) -> Option<End> {
-        loop {
-            let way = self.news.pop_front()?;
-            let inbox = self.inboxes[way.index()].as_ref();
-            // It may have been taken already, by someone who did not wait to be told.
-            if inbox.is_some_and(|inbox| !inbox.is_empty()) {
-                return Some(End(way));
-            }
-        }
-    }
-
-    /// Takes the next datagram that has come to an end.
-    pub(crate) fn take(&mut self, end: End) -> Option<Arrival> {
-        let inbox = self.inboxes.get_mut(end.0.index())?.as_mut()?;
-        let waiting = inbox.pop_front()?;
-        Some(Arrival {
+    /// Takes the next datagram that has come, and the end that it has come to.
+    pub(crate) fn take(&mut self) -> Option<(End, Arrival)> {
+        let (way, waiting) = self.arrived.pop_front()?;
+        let arrival = Arrival {
             datagram: Datagram {
                 payload: Arc::unwrap_or_clone(waiting.payload),
                 ecn: waiting.ecn,
@@ -199,7 +183,8 @@ impl Outside {
             },
             sent: waiting.sent,
             at: waiting.at,
-        })
+        };
+        Some((End(way), arrival))
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sojourn_apps::{Bulk, Telemetry, Web};
 use sojourn_qdisc::{Aqm, Limit, Qdisc, Setting, SingleQueue, Spec, catalogue};
 use sojourn_scenario::{Options, Scenario};
-use sojourn_sim::{Instead, NoFork, Packet, Run};
+use sojourn_sim::{Instead, NoFork, Packet, Run, Setup};
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Reno};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, Interface, RunResult};
@@ -199,7 +199,11 @@ impl Instead for Own {
 fn what_cannot_be_copied_is_named() {
     let fork = |queue, control| {
         let cell = cell(1, "pfifo", Algorithm::Cubic);
-        let run = Run::with(cell, &mut Own { queue, control }).expect("the cell can be run");
+        let setup = Setup {
+            own: Some(&mut Own { queue, control }),
+            ..Setup::from(cell)
+        };
+        let run = Run::new(setup).expect("the cell can be run");
         run.fork().map(|_| ())
     };
     let interface = "down".to_owned();

@@ -5,7 +5,7 @@ mod common;
 use common::{dumbbell, hop, mbit, ms, ping, tcp};
 use sojourn_apps::Bulk;
 use sojourn_qdisc::{Qdisc, Setting, Spec};
-use sojourn_sim::{Instead, Packet, Run, Sim};
+use sojourn_sim::{Instead, Packet, Run, Setup, Sim};
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Reno};
 use sojourn_units::Time;
 use sojourn_world::{Cell, Flow, Interface, RunResult, Taps, World as _};
@@ -115,26 +115,40 @@ impl Instead for SetBulk {
 #[test]
 fn a_control_is_changed_between_two_steps() {
     let mut own = SetBulk(Vec::new());
-    let mut run = Run::with(cell(Algorithm::Cubic), &mut own).expect("the cell can be run");
+    let setup = Setup {
+        own: Some(&mut own),
+        ..Setup::from(cell(Algorithm::Cubic))
+    };
+    let mut run = Run::new(setup).expect("the cell can be run");
     assert_eq!(own.0, ["down pfifo", "up pfifo"]);
     let at = |millis| Time::ZERO + ms(millis);
     run.forward(at(1000)).expect("few packets");
-    let in_flight = |run: &Run| run.connections("bulk")[0].info().in_flight;
+    let in_flight = |run: &Run| {
+        let mut connections = run.look().connections("bulk");
+        connections.next().expect("it has one").info().in_flight
+    };
     assert_eq!(in_flight(&run), 2);
-    let controls = run.controls::<Set>("bulk").map(|control| control.0 = 9);
-    assert_eq!(controls.count(), 2, "at both ends");
-    assert_eq!(in_flight(&run), 2, "nothing has happened");
-    run.nudge("bulk");
+    let ends = run
+        .change()
+        .controls("bulk", |control: &mut Set| control.0 = 9);
+    assert_eq!(ends, 2, "at both ends");
     assert_eq!(in_flight(&run), 9, "without an ACK");
-    assert_eq!(run.controls::<Set>("again").count(), 0);
-    assert_eq!(run.controls::<Reno>("bulk").count(), 0);
-    let queue = run.queue_mut("down").expect("there is such a link");
+    let windows: Vec<_> = { run.look().controls::<Set>("bulk") }
+        .map(Set::window)
+        .collect();
+    assert_eq!(windows, [9, 9]);
+    assert_eq!(run.look().controls::<Set>("again").count(), 0);
+    assert_eq!(run.change().controls("bulk", |_: &mut Reno| ()), 0);
+    assert_eq!(run.change().controls("none", |_: &mut Set| ()), 0);
+    let queue = run.change().queue("down").expect("there is such a link");
     queue
         .change(&Spec::pfifo(3), at(1000))
         .expect("of its kind");
     run.forward(at(2000)).expect("few packets");
-    assert!(run.queue("down").expect("the same").backlog().packets <= 3);
-    assert!(run.queue_mut("nowhere").is_none());
+    let queue = run.look().queue("down").expect("the same");
+    assert!(queue.backlog().packets <= 3);
+    assert!(run.look().queue("nowhere").is_none());
+    assert!(run.change().queue("nowhere").is_none());
 }
 
 #[test]

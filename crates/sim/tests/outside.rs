@@ -5,7 +5,7 @@ mod common;
 use common::{Hop, dumbbell, flow_of, hop, mbit, ms, tcp};
 use sojourn_apps::{Bulk, Outside};
 use sojourn_qdisc::Ecn;
-use sojourn_sim::{Arrival, Datagram, End, Run, Sim, Turn};
+use sojourn_sim::{Arrival, Datagram, End, Run, Setup, Sim, Turn};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, Network, Tap, TapPoint, Taps, Transport, World as _};
 use std::ops::ControlFlow;
@@ -25,8 +25,19 @@ fn cell(up: Hop) -> Cell {
 
 fn start(cell: &Cell) -> (Run, [End; 2]) {
     let run = Run::new(cell.clone()).expect("the cell can be run");
-    let ends = run.ends("outside")[0];
+    let ends = run.look().ends("outside")[0];
     (run, ends)
+}
+
+/// The next datagram: when it came, where, and what it is.
+fn next(run: &mut Run) -> (Time, End, Datagram) {
+    match run.forward(Time::MAX).expect("few packets") {
+        Turn::Arrived(end, arrival) => {
+            assert_eq!(arrival.at, run.look().now());
+            (arrival.at, end, arrival.datagram)
+        }
+        turn => panic!("{turn:?}"),
+    }
 }
 
 fn at(span: Span) -> Time {
@@ -40,65 +51,83 @@ fn of(byte: u8, len: usize) -> Datagram {
     }
 }
 
-/// All that comes to an end until the run is over.
-fn all(run: &mut Run, end: End) -> Vec<Arrival> {
+/// What comes to an end until then, or until the run is over.
+fn until(run: &mut Run, end: End, then: Time) -> Vec<Arrival> {
     let mut arrivals = Vec::new();
-    while run.next(Time::MAX).expect("few packets") != Turn::Over {
-        arrivals.extend(std::iter::from_fn(|| run.receive(end)));
+    while let Turn::Arrived(to, arrival) = run.forward(then).expect("few packets") {
+        if to == end {
+            arrivals.push(arrival);
+        }
     }
     arrivals
+}
+
+/// All that comes to an end.
+fn all(run: &mut Run, end: End) -> Vec<Arrival> {
+    until(run, end, Time::MAX)
 }
 
 #[test]
 fn a_datagram_arrives_whole_when_arithmetic_says() {
     let (mut run, [here, there]) = start(&cell(hop("up", mbit(10.0))));
-    assert_eq!(run.next(at(ms(100))).unwrap(), Turn::Until);
+    assert_eq!(run.forward(at(ms(100))).unwrap(), Turn::Until);
     // 1000 bytes of UDP are 1028 of IP: 822.4 us at 10 Mbit/s, and 10 ms on the way.
     run.send(here, of(7, 1000));
-    assert_eq!(run.next(Time::MAX).unwrap(), Turn::Arrived(there));
     let arrival = Arrival {
         datagram: of(7, 1000),
         sent: at(ms(100)),
         at: at(Span::from_nanos(110_822_400)),
     };
-    assert_eq!(run.now(), arrival.at);
-    assert_eq!(run.receive(there), Some(arrival));
-    assert_eq!(run.receive(there), None);
+    let now = arrival.at;
+    let turn = run.forward(Time::MAX).unwrap();
+    assert_eq!(turn, Turn::Arrived(there, arrival));
+    assert_eq!(run.look().now(), now);
     // The answer takes as long as 28 bytes do.
     run.send(there, of(0, 0));
-    assert_eq!(run.next(Time::MAX).unwrap(), Turn::Arrived(here));
-    assert_eq!(run.now(), at(Span::from_nanos(120_844_800)));
-    assert_eq!(run.receive(here).map(|it| it.datagram), Some(of(0, 0)));
-    assert_eq!(run.next(Time::MAX).unwrap(), Turn::Over);
+    let back = at(Span::from_nanos(120_844_800));
+    assert_eq!(next(&mut run), (back, here, of(0, 0)));
+    assert_eq!(run.forward(Time::MAX).unwrap(), Turn::Over);
+    assert_eq!(run.forward(at(ms(1))).unwrap(), Turn::Over);
     let result = run.finish();
     let flow = flow_of(&result, "outside");
     assert_eq!((flow.sent_packets, flow.goodput.as_bps()), (1, 8000));
 }
 
 #[test]
-fn ends_get_their_turns_when_they_want_them() {
+fn what_comes_at_a_time_is_told_before_that_time() {
     let (mut run, [here, there]) = start(&cell(hop("up", mbit(10.0))));
-    run.wake_at(there, Some(at(ms(5))));
-    run.wake_at(here, Some(at(ms(3))));
-    run.wake_at(here, Some(at(ms(5))));
     run.send(here, of(1, 10));
-    let turns: Vec<_> = std::iter::from_fn(|| {
-        let turn = run.next(at(ms(40))).unwrap();
-        (turn != Turn::Until).then_some((turn, run.now()))
-    })
-    .collect();
+    run.send(there, of(2, 10));
     let arrived = at(ms(10) + Span::from_nanos(30_400));
-    assert_eq!(
-        turns,
-        [
-            (Turn::Due(here), at(ms(5))),
-            (Turn::Due(there), at(ms(5))),
-            (Turn::Arrived(there), arrived),
-        ]
-    );
-    run.wake_at(here, Some(at(ms(50))));
-    run.wake_at(here, None);
-    assert_eq!(run.next(Time::MAX).unwrap(), Turn::Over);
+    let just_before = arrived - Span::from_nanos(1);
+    assert_eq!(run.forward(just_before).unwrap(), Turn::Until);
+    assert_eq!(run.look().now(), just_before);
+    // In the order in which they were sent, and no time passes in between.
+    let mut told = |until| run.forward(until).unwrap();
+    let of_end = |turn| match turn {
+        Turn::Arrived(end, arrival) => Some((end, arrival.at)),
+        _ => None,
+    };
+    assert_eq!(of_end(told(arrived)), Some((there, arrived)));
+    assert_eq!(of_end(told(arrived)), Some((here, arrived)));
+    assert_eq!(told(arrived), Turn::Until);
+    // A time that has passed is none to go back to.
+    assert_eq!(told(Time::ZERO), Turn::Until);
+    assert_eq!(run.look().now(), arrived);
+}
+
+#[test]
+fn a_step_leaves_what_has_come_to_be_taken() {
+    let (mut run, [here, there]) = start(&cell(hop("up", mbit(10.0))));
+    run.send(here, of(1, 10));
+    while run.step().unwrap().is_some() {}
+    // It came earlier than this.
+    let now = run.look().now();
+    let Turn::Arrived(end, arrival) = run.forward(now).unwrap() else {
+        panic!("it has come");
+    };
+    assert_eq!(end, there);
+    assert!(arrival.at <= now);
 }
 
 #[test]
@@ -106,15 +135,16 @@ fn queues_mark_what_can_be_marked_and_drop_the_rest() {
     let mut up = hop("up", mbit(10.0));
     up.qdisc = "codel ecn".parse().unwrap();
     let (mut run, [here, there]) = start(&cell(up));
+    let mut arrivals = Vec::new();
     for round in 0..900 {
-        run.forward(at(ms(round))).unwrap();
+        arrivals.extend(until(&mut run, there, at(ms(round))));
         for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::NotEct] {
             run.send(here, Datagram { ecn, ..of(1, 472) });
         }
     }
-    let arrivals = all(&mut run, there);
+    arrivals.extend(until(&mut run, there, Time::MAX));
     let with = |ecn| arrivals.iter().filter(|it| it.datagram.ecn == ecn).count();
-    let report = run.queue("up").unwrap().counters();
+    let report = run.look().queue("up").unwrap().counters();
     assert!(with(Ecn::Ce) > 10, "{} marked", with(Ecn::Ce));
     assert_eq!(with(Ecn::Ce) as u64, report.marked.packets);
     assert_eq!(with(Ecn::NotEct) as u64, 900 - report.dropped.packets);
@@ -171,14 +201,12 @@ fn copies_of_a_line_arrive_twice_and_count_once() {
 
 /// Both ends answer what they get with a byte more.
 fn converse(run: &mut Run) -> u64 {
-    while let Ok(Turn::Arrived(end)) = run.next(Time::MAX) {
-        while let Some(arrival) = run.receive(end) {
-            let mut datagram = arrival.datagram;
-            datagram.payload.push(0);
-            run.send(end, datagram);
-        }
+    while let Ok(Turn::Arrived(end, arrival)) = run.forward(Time::MAX) {
+        let mut datagram = arrival.datagram;
+        datagram.payload.push(0);
+        run.send(end, datagram);
     }
-    run.so_far().digest
+    run.look().result().digest
 }
 
 #[test]
@@ -199,17 +227,26 @@ fn a_copy_has_what_is_under_way_and_what_has_come() {
         assert_eq!(converse(&mut copy), whole, "the copy at {millis} ms");
         assert_eq!(converse(&mut run), whole, "the original at {millis} ms");
     }
-    // What has come to one end waits there, in both.
+    // What has come and was not taken waits in both.
     let (mut run, [here, there]) = start(&cell);
     run.send(here, of(0, 1000));
-    assert_eq!(run.next(at(ms(15))).unwrap(), Turn::Arrived(there));
-    let mut copy = run.fork().unwrap();
-    for run in [&mut copy, &mut run] {
-        let mut datagram = run.receive(there).expect("it has come").datagram;
-        assert_eq!(datagram.payload, [0; 1000]);
+    let nothing_waits = |run: &Run| run.look().now() < at(ms(10));
+    while nothing_waits(&run) {
+        run.step().unwrap();
+    }
+    let arrived = loop {
+        let mut copy = run.fork().unwrap();
+        if let Turn::Arrived(..) = copy.forward(run.look().now()).unwrap() {
+            break run.fork().unwrap();
+        }
+        run.step().unwrap();
+    };
+    for mut run in [arrived, run] {
+        let (_, end, mut datagram) = next(&mut run);
+        assert_eq!((end, datagram.payload.len()), (there, 1000));
         datagram.payload.push(0);
         run.send(there, datagram);
-        assert_eq!(converse(run), whole);
+        assert_eq!(converse(&mut run), whole);
     }
 }
 
@@ -239,12 +276,18 @@ impl Tap for Kept {
 
 #[test]
 fn captures_show_the_bytes() {
-    let (mut run, [here, there]) = start(&cell(hop("up", mbit(10.0))));
     let frames = Arc::default();
-    run.tap(Taps {
+    let taps = Taps {
         points: vec![(TapPoint::Offered(0), Box::new(Kept(Arc::clone(&frames))))],
         snap_len: 2000,
-    });
+    };
+    let cell = cell(hop("up", mbit(10.0)));
+    let mut run = Run::new(Setup {
+        taps,
+        ..Setup::from(cell)
+    })
+    .expect("the cell can be run");
+    let [here, there] = run.look().ends("outside")[0];
     run.send(here, of(9, 50));
     all(&mut run, there);
     let frames = frames.lock().unwrap();

@@ -163,6 +163,14 @@ impl Control {
     }
 
     /// The one from outside.
+    pub(crate) fn own_ref(&self) -> Option<&(dyn CongestionControl + Send)> {
+        match &self.kind {
+            Dispatch::Own(Own(control)) => Some(&**control),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
     pub(crate) fn own_mut(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
         match &mut self.kind {
             Dispatch::Own(Own(control)) => Some(&mut **control),

@@ -150,8 +150,13 @@ impl Connection {
     }
 
     /// The congestion control that [`Connection::set_control`] put here; none where it is built in.
-    /// What it says differently from now on counts from the next segment on.
-    pub fn own_control(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
+    pub fn own_control(&self) -> Option<&(dyn CongestionControl + Send)> {
+        self.sender.control.own_ref()
+    }
+
+    /// The same, to be changed. What it says differently from now on counts from the next segment
+    /// on.
+    pub fn own_control_mut(&mut self) -> Option<&mut (dyn CongestionControl + Send)> {
         self.sender.control.own_mut()
     }
 

@@ -16,9 +16,14 @@ impl Engine {
         self.advance(Time::MAX, Watch::Single, go_on).map(drop)
     }
 
-    /// The same until something comes to an end that is outside, if that is earlier.
-    pub(crate) fn forward_to_news(&mut self, until: Time) -> Result<Advance, Stop> {
-        self.advance(until, Watch::News, &mut |_| ControlFlow::Continue(()))
+    /// Events until `until`, or until something comes to an end that is outside, if that is
+    /// earlier.
+    pub(crate) fn forward(&mut self, until: Time) -> Result<Advance, Stop> {
+        let watch = match self.net.passage.outside {
+            Some(_) => Watch::News,
+            None => Watch::Seldom,
+        };
+        self.advance(until, watch, &mut |_| ControlFlow::Continue(()))
     }
 
     /// TCP at the first ends of connections, each with the index of its flow.
@@ -31,7 +36,18 @@ impl Engine {
     }
 
     /// TCP at both ends of a flow's connections.
-    pub(crate) fn both_ends(&mut self, flow: usize) -> impl Iterator<Item = &mut Connection> {
+    pub(crate) fn both_ends(&self, flow: usize) -> impl Iterator<Item = &Connection> {
+        let endpoints = self.endpoints.iter().enumerate();
+        endpoints.filter_map(move |(index, endpoint)| match &endpoint.transport {
+            Transport::Tcp { connection, .. } if self.flows[index / 2] as usize == flow => {
+                Some(connection)
+            }
+            _ => None,
+        })
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn both_ends_mut(&mut self, flow: usize) -> impl Iterator<Item = &mut Connection> {
         let flows = &self.flows;
         let endpoints = self.endpoints.iter_mut().enumerate();
         endpoints.filter_map(move |(index, endpoint)| match &mut endpoint.transport {

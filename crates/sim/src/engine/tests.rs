@@ -130,10 +130,10 @@ fn a_run_in_pieces_is_the_same_run() {
         .expect("the cell can be run");
     let mut run = crate::Run::new(cell).expect("the cell can be run");
     let mut until = Time::ZERO;
-    let mut last = run.so_far();
-    while run.forward(until).expect("few packets") {
+    let mut last = run.look().result();
+    while run.forward(until).expect("few packets") == crate::Turn::Until {
         until += Span::from_millis(70);
-        let now = run.so_far();
+        let now = run.look().result();
         let sent = |result: &RunResult| result.links[0].1.dequeued_packets;
         assert!(sent(&now) >= sent(&last), "what has happened stays");
         last = now;
