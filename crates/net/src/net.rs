@@ -134,8 +134,8 @@ impl<S: Stack> Net<S> {
             if instances > 0 {
                 return Err(NetError::Taken { flow, instances });
             }
-            let known = cell.flows.iter().filter(|flow| flow.is_outside());
-            let known = known.map(|flow| flow.name.clone()).collect();
+            let outside = cell.flows.iter().filter(|flow| flow.is_outside());
+            let known = outside.map(|flow| flow.name.clone()).collect();
             return Err(NetError::NoFlow { flow, known });
         };
         let of_flow = cell.flows.iter().find(|other| other.name == flow);
@@ -177,9 +177,10 @@ impl<S: Stack> Net<S> {
                 continue;
             }
             // Of those at one time the first: the order in which they asked is no matter.
-            let dues = { self.stacks.iter() }.enumerate();
-            let dues = dues.filter_map(|(place, held)| Some((held.due?, held.end, place)));
-            let (due, place) = dues
+            let wanted = { self.stacks.iter() }
+                .enumerate()
+                .filter_map(|(place, held)| Some((held.due?, held.end, place)));
+            let (due, place) = wanted
                 .min()
                 .map_or((Time::MAX, None), |(due, _, place)| (due, Some(place)));
             match self.run.forward(until.min(due))? {

@@ -6,11 +6,11 @@ use crate::{Arrival, Datagram, Time};
 ///
 /// # Contract
 /// The four methods without a body are the calls that a stack without I/O has anyway. Each is
-/// called at a simulated time that never decreases. A turn is first [`Stack::input`] with a datagram
-/// that has come, or [`Stack::timeout`]; then [`Stack::output`] until there is nothing more; then
-/// [`Stack::next_timeout`]. The first turn, when its flow starts, has the last two alone, and so
-/// has the one after [`Net::stack`](crate::Net::stack). Datagrams that come at one time have turns
-/// of their own, in the order of arrival, and before a timeout at that time.
+/// called at a simulated time that never decreases. A turn is first [`Stack::input`] with a
+/// datagram that has come, or [`Stack::timeout`]; then [`Stack::output`] until there is nothing
+/// more; then [`Stack::next_timeout`]. The first turn, when its flow starts, has the last two
+/// alone, and so has the one after [`Net::stack`](crate::Net::stack). Datagrams that come at one
+/// time have turns of their own, in the order of arrival, and before a timeout at that time.
 ///
 /// A stack that needs a `std::time::Instant` takes one at its construction and adds the simulated
 /// time to it.

@@ -80,7 +80,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Of all directions; `ways` tells which begin here. None when none do.
+    /// Of so many directions; `ways` tells whose ends are here. None when none are.
     pub(crate) fn of(ways: impl Iterator<Item = bool>) -> Option<Self> {
         let held: Vec<bool> = ways.collect();
         held.contains(&true).then(|| Self {

@@ -37,7 +37,7 @@ impl From<Cell> for Setup<'_> {
 /// | call | what it does |
 /// | --- | --- |
 /// | [`new`](Run::new) | makes one, of a cell or a [`Setup`] |
-/// | [`forward`](Run::forward) | lets time pass, to a time or to the next arrival at an end outside |
+/// | [`forward`](Run::forward) | lets time pass, to a time or the next arrival at an end outside |
 /// | [`step`](Run::step) | lets the next event happen |
 /// | [`send`](Run::send) | sends a datagram from an end outside |
 /// | [`look`](Run::look) | shows time, queues, connections, ends, the result so far |
@@ -112,11 +112,11 @@ impl Run {
     /// When the simulator cannot run the cell.
     pub fn new<'a>(setup: impl Into<Setup<'a>>) -> Result<Self, WorldError> {
         let Setup { cell, own, taps } = setup.into();
-        let engine = match own {
+        let made = match own {
             Some(own) => build::engine(&cell, own),
             None => build::engine(&cell, &mut ()),
         };
-        let mut engine = engine.map_err(WorldError::unfit)?;
+        let mut engine = made.map_err(WorldError::unfit)?;
         if !taps.is_empty() {
             engine.net.passage.tapped = Some(Box::new(Tapped::new(&cell, taps)));
         }
@@ -139,11 +139,12 @@ impl Run {
         if turn.is_none() {
             let to = until.min(over);
             let reached = self.engine.forward(to);
-            let reached = reached.map_err(|stop| stop.told(&self.cell))?;
-            self.now = self.now.max(match reached {
-                Advance::News(at) => at,
-                Advance::Until | Advance::Over => to,
-            });
+            self.now = self
+                .now
+                .max(match reached.map_err(|stop| stop.told(&self.cell))? {
+                    Advance::News(at) => at,
+                    Advance::Until | Advance::Over => to,
+                });
             turn = self.arrived();
         }
         Ok(turn.unwrap_or(if self.now >= over {

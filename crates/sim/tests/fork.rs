@@ -4,7 +4,7 @@ mod common;
 
 use common::{cbr, dumbbell, hop, mbit, ms, ping, run, tcp};
 use proptest::prelude::*;
-use sojourn_apps::{Bulk, Telemetry, Web};
+use sojourn_apps::{Bulk, Spec as AppSpec, Telemetry, Web};
 use sojourn_qdisc::{Aqm, Limit, Qdisc, Setting, SingleQueue, Spec, catalogue};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_sim::{Instead, NoFork, Packet, Run, Setup};
@@ -117,6 +117,47 @@ fn a_copy_goes_on_over_radios_traces_and_changes() {
         cell.duration = cell.duration.min(Span::from_secs(6));
         cell.warmup = Span::ZERO;
         check(&cell, at(Span::from_millis(2700)), name);
+    }
+}
+
+/// Every application, with as few of its parameters as a scenario must say.
+#[test]
+fn a_copy_goes_on_with_every_application() {
+    for kind in AppSpec::KINDS.iter().filter(|kind| !kind.is_outside) {
+        let more = match kind.name {
+            "file" => ", size = 300000",
+            "cbr" => ", size = 200, interval = '9ms'",
+            "onoff" => ", size = 500, rate = '1mbit', on = '300ms', off = '200ms'",
+            "telemetry" => ", interval = '20ms'",
+            "steps" => ", size = 500, rate = '1mbit', then = [{ at = '3s', factor = 3 }]",
+            _ => "",
+        };
+        let text = format!(
+            r#"
+            format = "sojourn-scenario/1"
+            name = "every-application"
+            duration = "6s"
+            [dumbbell]
+            rtt = "40ms"
+            qdisc = "fq_codel"
+            up = {{ rate = "3mbit", loss = "0.5%" }}
+            down = {{ rate = "3mbit", loss = "0.5%" }}
+            [[flow]]
+            name = "app"
+            direction = "down"
+            app = {{ kind = "{}"{more} }}
+            [[flow]]
+            name = "bulk"
+            direction = "down"
+            app = "bulk"
+            "#,
+            kind.name
+        );
+        let read = Scenario::parse(kind.name, &text, Path::new("."), &Options::default());
+        let cell = read.expect("our own scenario").cells.swap_remove(0);
+        for millis in [10, 2700, 5900] {
+            check(&cell, at(ms(millis)), kind.name);
+        }
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     Family {
         name: "codel",
         space: space!("one-queue"),
-        properties: &["link.utilisation >= 60%"],
+        properties: &["link.utilisation >= 75%"],
         faults: &[
             sound("codel-sound", Planted::Codel(codel::Flaw::Sound)),
             fault(
@@ -108,7 +108,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     Family {
         name: "pie",
         space: space!("one-pie"),
-        properties: &["link.utilisation >= 33%", "link.sojourn_ms.p95 <= 200"],
+        properties: &["link.utilisation >= 75%", "link.sojourn_ms.p95 <= 200"],
         faults: &[
             sound("pie-sound", Planted::Pie(pie::Flaw::Sound)),
             fault(
