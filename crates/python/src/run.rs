@@ -128,7 +128,10 @@ pub(crate) fn aside(
         std::thread::scope(|scope| {
             let (done, is_done) = channel();
             scope.spawn(move || {
-                work();
+                // Python knows the thread for as long as it works. Otherwise each call of an object
+                // of Python's would make what it keeps of a thread, and give it back: that takes
+                // longer than the call.
+                Python::attach(|py| py.detach(work));
                 // The other end is there until this thread has ended.
                 let _ = done.send(());
             });
