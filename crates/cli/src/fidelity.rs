@@ -34,7 +34,7 @@ pub(crate) const PAGE: &str = "fidelity.html";
 const TABLE: &str = "fidelity.csv";
 /// Most bytes of a table that is read.
 const MOST_OF_RECORD: u64 = 64 << 20;
-/// Seeds of cells that are not recorded, and of the first round of `--decide`.
+/// Seeds of cells that are not recorded, and of the first step of `--decide`.
 const SEEDS: u64 = 3;
 /// How many of the cells that differ most are printed.
 const SHOWN: usize = 5;
@@ -86,15 +86,15 @@ pub(crate) struct FidelityArgs {
     /// Run more seeds, up to this many, for cells with undecided figures; the same in all worlds
     ///
     /// The seeds of the table (the recorded one, or --record) are kept, and the following ones are
-    /// added. Rounds of 3, 6, 12 seeds and so on go through all cells, starting with those that
-    /// need the fewest, and the table is written after each cell.
+    /// added, step by step: first in the cell where they decide most figures for what they cost. A
+    /// step adds at most as many seeds as there are, and the table is written after each.
     #[arg(long, value_name = "N", requires = "out", conflicts_with_all = ["seeds", "quick"],
           value_parser = whole::<u64>(2, 1000))]
     decide: Option<u64>,
 
     /// With --decide, add no more runs than this, over all worlds [default: no bound]
     ///
-    /// A cell that needs more runs than are left is skipped.
+    /// A step that needs more runs than are left is skipped.
     #[arg(long, value_name = "RUNS", requires = "decide",
           value_parser = whole::<u64>(1, u64::MAX))]
     budget: Option<u64>,

@@ -271,28 +271,22 @@ impl Pair {
 }
 
 impl Matrix {
-    /// Whether seeds decide all figures of a cell between these worlds, which have equally many of
-    /// them.
-    pub fn is_decided(&self, place: &MatrixCell, worlds: &[&WorldName]) -> bool {
-        let decided =
-            |one: &Difference| one.seeds[0] == one.seeds[1] && one.verdict() != Verdict::Undecided;
-        let differences = self.among(place, worlds);
-        differences.is_some_and(|all| all.iter().all(decided))
-    }
-
-    /// About how many seeds would decide one more figure of a cell between these worlds: zero where
-    /// one of them has none of the cell, none where no number would.
-    pub fn seeds_to_decide_one(&self, place: &MatrixCell, worlds: &[&WorldName]) -> Option<usize> {
-        let Some(differences) = self.among(place, worlds) else {
-            return Some(0);
-        };
-        if differences.iter().any(|one| one.seeds.contains(&1)) {
-            return Some(0);
+    /// About how many seeds would decide each of a cell's undecided figures between these worlds,
+    /// the fewest first; a figure that none would decide has more than anybody runs. None where a
+    /// world has none of the cell or but one seed, or two have not equally many.
+    pub fn seeds_to_decide(&self, place: &MatrixCell, worlds: &[&WorldName]) -> Option<Vec<usize>> {
+        let differences = self.among(place, worlds)?;
+        let fits = |one: &Difference| one.seeds[0] == one.seeds[1] && one.seeds[0] > 1;
+        if !differences.iter().all(fits) {
+            return None;
         }
-        let open = differences
+        let mut needs: Vec<usize> = differences
             .iter()
-            .filter(|one| one.verdict() == Verdict::Undecided);
-        open.filter_map(Difference::seeds_to_decide).min()
+            .filter(|one| one.verdict() == Verdict::Undecided)
+            .map(|one| one.seeds_to_decide().unwrap_or(MOST_SEEDS))
+            .collect();
+        needs.sort_unstable();
+        Some(needs)
     }
 
     /// The differences of a cell between each two of these worlds; none where one of them has none

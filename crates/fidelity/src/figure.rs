@@ -32,6 +32,9 @@ const INDEX: Tolerance = Tolerance {
     least: 0.05,
 };
 
+/// The place of goodput in [`FIGURES`].
+pub const GOODPUT: usize = 0;
+
 /// All figures.
 pub const FIGURES: [Figure; 7] = [
     Figure {

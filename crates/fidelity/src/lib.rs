@@ -20,7 +20,7 @@ mod square;
 mod summary;
 
 pub use compare::{Cause, Difference, Pair, Verdict};
-pub use figure::{FIGURES, Figure};
+pub use figure::{FIGURES, Figure, GOODPUT};
 pub use grid::{Grid, Phase};
 pub use matrix::{Entry, Matrix, MatrixCell, MatrixError, Mean};
 pub use page::{command, page, tolerance};
