@@ -92,6 +92,7 @@ impl Resolver<'_> {
             drain: file.drain.map_or(Cell::DRAIN, |drain| drain.0),
             sample_every,
             link_header: file.framing.unwrap_or(Framing::Ethernet).value(),
+            host_delay: Span::ZERO,
             spp: file.spp.unwrap_or(false),
             flow_series: file.flow_series.unwrap_or(flows.len() <= FLOWS_WITH_SERIES),
             network,

@@ -36,8 +36,8 @@ impl Layout {
             let back = path(cell, spec.to, spec.from, spec)?;
             let spare = spec.base_rtt - (layout.along(&forth) + layout.along(&back));
             for _ in 0..spec.app.connections() {
-                layout.route(&forth, spare / 2);
-                layout.route(&back, spare - spare / 2);
+                layout.route(&forth, spare / 2 + cell.host_delay);
+                layout.route(&back, spare - spare / 2 + cell.host_delay);
             }
         }
         Ok(layout)

@@ -98,6 +98,22 @@ fn each_flow_has_its_own_base_rtt() {
     }
 }
 
+/// It is no part of the base RTT, so that it is seen as delay.
+#[test]
+fn a_host_that_takes_time_takes_it_each_way() {
+    let mut cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", mbit(1.0)),
+        ms(2000),
+        vec![ping("probe", ms(50), ms(20))],
+    );
+    let induced = |cell: &_| flow_of(&run(cell), "probe").induced_rtt.mean;
+    let without = induced(&cell);
+    cell.host_delay = Span::from_micros(300);
+    let with = induced(&cell);
+    assert!((with - without - 0.6).abs() < 1e-9, "{without} {with}");
+}
+
 #[test]
 fn loss_has_its_probability() {
     let mut up = hop("up", LineRate::Infinite);

@@ -29,6 +29,9 @@ pub struct Cell {
     /// Bytes added to every IP packet before queues and links count it: 14 for Ethernet, as
     /// Linux counts, or 0 for bare IP, as ns-2 counts.
     pub link_header: u16,
+    /// How much later than network and flows say packets reach a host: what a host that they are
+    /// compared with takes. Worlds with real hosts have it by themselves.
+    pub host_delay: Span,
     /// Whether flows get round-trip times from packets at both ends
     /// ([`FlowResult::spp_rtt`](crate::FlowResult::spp_rtt)).
     pub spp: bool,
@@ -78,6 +81,7 @@ impl Cell {
             drain: Self::DRAIN,
             sample_every: Span::from_millis(100),
             link_header: 14,
+            host_delay: Span::ZERO,
             spp: false,
             flow_series: true,
             network,
