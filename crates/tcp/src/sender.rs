@@ -90,6 +90,8 @@ pub(crate) struct Sender {
     short_write: bool,
     /// One segment may be sent whatever the window says: a tail loss probe.
     probe: bool,
+    /// Since the last complete poll: that one went out.
+    probed: bool,
     /// An empty segment that makes the peer tell its window.
     pub(crate) window_probe: bool,
     reduced: bool,
@@ -190,6 +192,7 @@ impl Sender {
             data_segments: 0,
             last_sent: Time::ZERO,
             probe: false,
+            probed: false,
             window_probe: false,
             reduced: false,
             sent_new: false,
@@ -511,6 +514,7 @@ impl Sender {
         };
         // TLP.end_seq of RFC 8985: the ACK of this tells what the probe has done.
         self.recovery.tail_probe = Some((self.next, sent.retransmission));
+        self.probed = true;
         self.arm_rto(now);
         Some(sent)
     }

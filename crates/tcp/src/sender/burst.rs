@@ -76,12 +76,17 @@ impl Sender {
     pub(super) fn after_burst(&mut self, now: Time) {
         let sent_new = core::mem::take(&mut self.sent_new);
         let limited = core::mem::take(&mut self.window_limited);
+        let probed = core::mem::take(&mut self.probed);
         if !sent_new && !limited && self.has_outstanding() {
             return;
         }
         if sent_new {
             self.recovery.prefer_new = false;
-            self.schedule_probe(false, now);
+            // A probe is followed by the timeout, counted from it (RFC 8985 section 7.3), not by
+            // another one (Linux `tcp_write_xmit`).
+            if !probed {
+                self.schedule_probe(false, now);
+            }
         }
         if sent_new || limited {
             // Full also when the data ended in the very segment that has filled the window.

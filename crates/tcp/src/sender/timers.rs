@@ -75,6 +75,14 @@ impl Sender {
         Some(self.board.oldest_sent()? + self.rtt.rto())
     }
 
+    /// Arms it for what is left of the oldest segment's time. The other two purposes run beside the
+    /// retransmission timer in the RFC; with one timer for all, the time since the segment was sent
+    /// counts (Linux `tcp_rearm_rto`).
+    fn resume_rto(&mut self, now: Time) {
+        let at = self.oldest_timeout().unwrap_or(now).max(now);
+        self.timer.set(Purpose::Retransmission, at);
+    }
+
     /// After an ACK (RFC 6298 rules 5.2 and 5.3).
     pub(super) fn rearm(&mut self, now: Time) {
         if self.board.is_empty() {
@@ -82,12 +90,7 @@ impl Sender {
             return;
         }
         match self.timer.kind {
-            Purpose::Reorder | Purpose::TailProbe => {
-                // These two run beside the retransmission timer in the RFC; with one timer for
-                // all, the time since the segment was sent counts (Linux `tcp_rearm_rto`).
-                let at = self.oldest_timeout().unwrap_or(now).max(now);
-                self.timer.set(Purpose::Retransmission, at);
-            }
+            Purpose::Reorder | Purpose::TailProbe => self.resume_rto(now),
             _ => self.arm_rto(now),
         }
     }
@@ -171,8 +174,10 @@ impl Sender {
         if self.recovery.tail_probe.is_none() {
             self.counters.tail_probes += 1;
             self.probe = true;
+            self.arm_rto(now);
+        } else {
+            self.resume_rto(now);
         }
-        self.arm_rto(now);
     }
 
     fn on_reorder_timer(&mut self, now: Time) {

@@ -226,6 +226,54 @@ fn a_lost_last_segment_is_repaired_by_the_probe() {
     assert_eq!(pair.ends[A].info().counters.timeouts, 0);
 }
 
+/// A window of ten is lost, and the probe after it, which is new data: 2·SRTT + 2 ms after the
+/// window. The timeout counts from the probe, RTO = SRTT + 200 ms later.
+#[test]
+fn the_timeout_after_a_probe_counts_from_it() {
+    let config = Config {
+        rack: true,
+        rto_rule: RtoRule::Linux,
+        ..reno()
+    };
+    let pair = run(&config, first_ten_and(&[(10, 0)]), 20, 5000);
+    assert_eq!(sent_at(&pair, 100), range(0, 9));
+    assert_eq!(pair.trace(MSS)[10..12], [(302, 10, false), (602, 0, true)]);
+    let counters = pair.ends[A].info().counters;
+    assert_eq!((counters.tail_probes, counters.timeouts), (1, 1));
+    assert_eq!(pair.delivered[B], 20_000);
+}
+
+/// By hand: the window of ten is late by 250 ms, the probe after it (302 ms) is lost. The first ACK
+/// makes SRTT 131.25 and RTTVAR 100 ms, so RTO is 531.25. What the ACKs at 450 ms let out is lost
+/// too. The next probe is due at 450 + 2·131.25 + 2 = 714.5; while the first one is unanswered
+/// there is none, and what is left of the time of segment 10 runs: 302 + 531.25 (Linux
+/// `tcp_send_loss_probe`).
+#[test]
+fn instead_of_a_second_probe_the_timeout_of_the_oldest_segment_comes() {
+    let config = Config {
+        rack: true,
+        timestamps: false,
+        timed_segment: true,
+        delayed_ack: DelayedAck::Off,
+        ..reno()
+    };
+    let mut pair = Pair::with_script(
+        &config,
+        millis(50),
+        Box::new(move |side, _, _, now| match now.as_nanos() / 1_000_000 {
+            100..150 if side == A => Fate::Late(millis(250)),
+            150..800 if side == A => Fate::Drop,
+            _ => Fate::Pass,
+        }),
+    );
+    pair.record();
+    pair.ends[A].write(20_000);
+    pair.run_for(Span::from_secs(5));
+    let again: Vec<_> = pair.trace(MSS).into_iter().filter(|sent| sent.2).collect();
+    assert_eq!(again[0], (833, 10, true));
+    assert_eq!(pair.delivered[B], 20_000);
+}
+
 /// A whole window of ten that is lost, and these segments by the number of their transmission.
 fn first_ten_and(more: &[(u64, u32)]) -> &'static [(u64, u32)] {
     let window = (0..10).map(|segment| (segment, 0));
