@@ -128,8 +128,7 @@ def figure(results: Results, argument: str, name: str) -> None:
     elif where := [one for one in ("flows", "links") if _has(getattr(results, one), name)]:
         help = f"`results.{where[0]}` has it, for each of them; {_some_of('runs', known)}"
     else:
-        near = get_close_matches(name, known, 1)
-        help = f"did you mean `{near[0]}`?" if near else _some_of("runs", known)
+        help = _near("runs", name, known)
     raise IndexError(f"{argument}: no figure `{name}` of runs; {help}")
 
 
@@ -146,8 +145,7 @@ def distribution(results: Results, name: str) -> Table:
     elif name in columns or name in results.runs.columns:
         help = f"it is one number, which heatmap() and tradeoff() draw; {_some_of('', known)}"
     else:
-        near = get_close_matches(name, known, 1)
-        help = f"did you mean `{near[0]}`?" if near else _some_of("", known)
+        help = _near("", name, known)
     raise IndexError(f"metric: no distribution `{name}`; {help}")
 
 
@@ -171,6 +169,11 @@ def series(results: Results, name: str) -> Table:
 
 def _has(table: Table, name: str) -> bool:
     return name in table.columns or f"{name}_p50" in table.columns
+
+
+def _near(whose: str, name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"did you mean `{near[0]}`?" if near else _some_of(whose, known)
 
 
 def _some_of(whose: str, known: Iterable[str]) -> str:
