@@ -107,7 +107,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     {
         return check_study(args, file);
     }
-    if let Some(ended) = python::take(file, &args.overrides) {
+    if let Some(ended) = python::check(file, &args.overrides) {
         return ended;
     }
     let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));

@@ -1,6 +1,7 @@
 //! What the package for Python does for this program: `sojourn figures`, and whatever names classes
 //! of Python (`python:FILE:CLASS`): scenarios that are run or checked, queues and congestion
-//! controls that are evaluated, a queue that is run beside those of a study.
+//! controls that are evaluated, a queue that is run beside those of a study. Results of a scenario
+//! come back in a folder, so that this program shows and writes them like any others.
 
 use crate::worlds::{WORLDS, WorldRow};
 use crate::{INTERRUPTED, Overrides, WrongInput};
@@ -8,6 +9,7 @@ use anyhow::Context as _;
 use clap::Args;
 use sojourn_scenario::named_text;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -82,18 +84,62 @@ pub(crate) fn figures(args: &FiguresArgs) -> anyhow::Result<u8> {
     package("`sojourn figures`", "sojourn[plot]", &words)
 }
 
-/// Runs or checks a scenario that names classes of Python by the package, which takes the same
-/// words where it has the option; none if this one names none.
-pub(crate) fn take(file: &Path, overrides: &Overrides) -> Option<anyhow::Result<u8>> {
-    // Whoever reads the scenario says what is wrong with a file that cannot be read.
+/// The class of Python that a scenario or an option names; none if they name none.
+pub(crate) fn class(file: &Path, overrides: &Overrides) -> Option<String> {
+    // The reader of the scenario reports a file that cannot be read.
     let (_, text) = named_text(file).unwrap_or_default();
     let given = overrides.sets.iter().chain(&overrides.sweeps);
-    let name = text.lines().find_map(named_in_a_line).or_else(|| {
+    let found = text.lines().find_map(named_in_a_line).or_else(|| {
         given
             .filter_map(|one| one.split_once('='))
             .find_map(|(_, value)| named(value))
-    })?;
-    Some(as_given(name))
+    });
+    found.map(str::to_owned)
+}
+
+/// Has the package check a scenario that names classes of Python; none if it names none.
+pub(crate) fn check(file: &Path, overrides: &Overrides) -> Option<anyhow::Result<u8>> {
+    class(file, overrides).map(|name| as_given(&name))
+}
+
+/// Has the package run a scenario that names this class, and write the results into a folder for
+/// this program, which shows them. Returns the package's exit status.
+pub(crate) fn run(
+    name: &str,
+    file: &Path,
+    overrides: &Overrides,
+    jobs: Option<NonZeroUsize>,
+    quiet: bool,
+    into: &Path,
+) -> anyhow::Result<u8> {
+    let Overrides {
+        sets,
+        sweeps,
+        seed,
+        seeds,
+    } = overrides;
+    let jobs = jobs.map(|jobs| jobs.to_string());
+    let numbers = [
+        ("--seed", seed.map(|seed| seed.to_string())),
+        ("--seeds", seeds.map(|seeds| seeds.to_string())),
+        ("--jobs", jobs),
+    ];
+    let mut words = vec![OsString::from("run"), "--into".into(), into.into()];
+    for (option, values) in [("--set", sets), ("--sweep", sweeps)] {
+        words.extend(
+            values
+                .iter()
+                .map(|value| format!("{option}={value}").into()),
+        );
+    }
+    let given = numbers.into_iter().filter_map(|(option, value)| {
+        let value = value?;
+        Some([option.into(), value.into()])
+    });
+    words.extend(given.flatten());
+    words.extend(quiet.then(|| "--quiet".into()));
+    words.extend(["--".into(), file.into()]);
+    package(&format!("`{name}`"), "sojourn", &words)
 }
 
 /// Whether a text names a class of Python.
@@ -104,15 +150,20 @@ pub(crate) fn is_named(text: &str) -> bool {
 /// Has the package run the command of this process, in which an option names a class. It can do so
 /// in the simulator.
 pub(crate) fn hand_over(option: &str, name: &str, worlds: &[&WorldRow]) -> anyhow::Result<u8> {
-    let sim = &WORLDS[0].name;
-    if let Some(other) = worlds.iter().find(|row| row.name != *sim) {
-        return Err(WrongInput(format!(
-            "{option} {name}: a Python class runs in the world `{sim}` only, not in `{}`",
-            other.name
-        ))
-        .into());
-    }
+    only_simulated(&format!("{option} {name}"), worlds)?;
     as_given(name)
+}
+
+/// Refuses other worlds than the simulator for what is `named`.
+pub(crate) fn only_simulated(named: &str, worlds: &[&WorldRow]) -> Result<(), WrongInput> {
+    let sim = &WORLDS[0].name;
+    match worlds.iter().find(|row| row.name != *sim) {
+        Some(other) => Err(WrongInput(format!(
+            "{named}: a Python class runs in the world `{sim}` only, not in `{}`",
+            other.name
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Has the package do what the command line of this process says.

@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::kernel::KernelChoice;
-use crate::out::check_out;
+use crate::out::{check_folder, check_out};
 use crate::pcap::{Captures, Capturing};
 use crate::plugins;
 use crate::progress::Bar;
@@ -18,7 +18,7 @@ use sojourn_batch::{Results, clear};
 use sojourn_capture::SNAP_LEN;
 use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_live::Queues;
-use sojourn_report::{Finished, Rest, Runs, Slot, Spool, forget};
+use sojourn_report::{Finished, Merged, Rest, Runs, Slot, Spool, forget};
 use sojourn_scenario::{Outcome, Scenario, split};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldName};
 use std::num::NonZeroUsize;
@@ -157,7 +157,7 @@ impl RunArgs {
     }
 
     /// What clap cannot check.
-    fn check(&self, worlds: &[&WorldRow], scenario: &str) -> Result<(), WrongInput> {
+    fn check(&self, worlds: &[&WorldRow]) -> Result<(), WrongInput> {
         let command = self.client_command.is_some() || self.server_command.is_some();
         if command && !worlds.iter().all(|row| row.takes_programs) {
             return Err(WrongInput(format!(
@@ -171,6 +171,11 @@ impl RunArgs {
         for (_, word) in words.into_iter().filter(|(given, _)| *given) {
             worlds::need_kernels(worlds, word)?;
         }
+        Ok(())
+    }
+
+    /// Refuses a folder of other results.
+    fn check_out(&self, scenario: &str) -> Result<(), WrongInput> {
         let out = self.out.as_deref();
         out.map_or(Ok(()), |dir| {
             check_out(dir, &Results::Scenario(scenario.to_owned()), self.overwrite)
@@ -251,8 +256,8 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    if let Some(ended) = python::take(&args.file, &args.overrides) {
-        return ended;
+    if let Some(class) = python::class(&args.file, &args.overrides) {
+        return run_class(args, &class);
     }
     let (scenario, plugins) = args.overrides.load(&args.file)?;
     let Scenario {
@@ -264,7 +269,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         eprint!("{warnings}");
     }
     let rows = args.worlds()?;
-    args.check(&rows, &info.name)?;
+    args.check(&rows)?;
+    args.check_out(&info.name)?;
     info.shard = args.shard.map(|shard| shard.of(&mut cells));
     let (mut worlds, mut parts, mut there) = (Vec::new(), Vec::new(), Vec::new());
     match plugins {
@@ -318,6 +324,42 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     drop(parts);
     drop(cells);
     finish(args, &info, runs, &failures, captures)
+}
+
+/// Runs a scenario that names a class of Python: the package runs it, this program shows and writes
+/// the results.
+fn run_class(args: &RunArgs, class: &str) -> anyhow::Result<u8> {
+    let rows = args.worlds()?;
+    python::only_simulated(class, &rows)?;
+    let unknown = [
+        (args.resume, "--resume"),
+        (args.shard.is_some(), "--shard"),
+        (!args.pcap.is_empty(), "--pcap"),
+    ];
+    if let Some((_, option)) = unknown.into_iter().find(|(given, _)| *given) {
+        return Err(WrongInput(format!(
+            "{class}: a run of a Python class has no {option}; leave it out"
+        ))
+        .into());
+    }
+    args.check(&rows)?;
+    args.out.as_deref().map_or(Ok(()), check_folder)?;
+    let passing = tempfile::tempdir()?;
+    let dir = passing.path();
+    let status = python::run(
+        class,
+        &args.file,
+        &args.overrides,
+        args.jobs,
+        args.quiet,
+        dir,
+    )?;
+    if !dir.join(sojourn_report::SUMMARY).exists() {
+        return Ok(status);
+    }
+    let Merged { info, runs, notes } = sojourn_report::merge(&[dir.to_owned()])?;
+    args.check_out(&info.name)?;
+    finish(args, &info, runs, &notes, Vec::new())
 }
 
 /// Says what is left of runs that were interrupted. Returns the exit status.

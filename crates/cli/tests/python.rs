@@ -11,7 +11,14 @@ use std::process::{Command, Output};
 /// An interpreter: has a package or not, prints the words that it gets, and ends with 7.
 fn interpreter(dir: &Path, has_package: bool) {
     let asked = if has_package { "exit 0" } else { "exit 1" };
-    let script = format!("#!/bin/sh\n[ \"$2\" = -c ] && {asked}\necho \"$@\"\nexit 7\n");
+    interpreter_of(
+        dir,
+        &format!("[ \"$2\" = -c ] && {asked}\necho \"$@\"\nexit 7\n"),
+    );
+}
+
+fn interpreter_of(dir: &Path, script: &str) {
+    let script = format!("#!/bin/sh\n{script}");
     let path = dir.join("interpreter");
     fs::write(&path, script).expect("it can be written");
     let all = fs::Permissions::from_mode(0o755);
@@ -47,8 +54,14 @@ fn runs_that_name_a_class_are_the_packages() {
     let words = ["run", "small.toml", "--out", "out", "--sweep", given];
     let (code, said, _) = sojourn(&words, dir.path());
     assert_eq!(code, Some(7), "its status is the program's");
-    let handed = "-P -m sojourn run small.toml --out out --sweep";
-    assert_eq!(said, format!("{handed} {given}"));
+    let start = "-P -m sojourn run --into ";
+    let (_, handed) = said.split_once(' ').expect("there are words");
+    assert!(said.starts_with(start), "{said}");
+    assert!(
+        handed.ends_with(&format!(" --sweep={given} -- small.toml")),
+        "{said}"
+    );
+    assert!(!dir.path().join("out").exists());
     let words = [
         "check",
         "small.toml",
@@ -65,6 +78,44 @@ fn runs_that_name_a_class_are_the_packages() {
     let named = format!("{SMALL}# qdisc = \"python:own.py:Own\"\n");
     fs::write(dir.path().join("remark.toml"), named).expect("it can be written");
     assert_eq!(sojourn(&["run", "remark.toml"], dir.path()).0, Some(0));
+}
+
+#[test]
+fn what_the_package_has_run_is_shown_as_any_other_run() {
+    let dir = folder(true);
+    let program = env!("CARGO_BIN_EXE_sojourn");
+    interpreter_of(
+        dir.path(),
+        &format!("[ \"$2\" = -c ] || exec {program} run small.toml --quiet --out \"$6\"\n"),
+    );
+    let class = "dumbbell.qdisc=python:own.py:Own";
+    for option in ["--csv", "--quiet", "--seed=1"] {
+        let own = sojourn(&["run", "small.toml", option, "--set", class], dir.path());
+        assert_eq!(own, sojourn(&["run", "small.toml", option], dir.path()));
+    }
+    let words = ["run", "small.toml", "--out", "out", "--set", class];
+    let (code, said, _) = sojourn(&words, dir.path());
+    assert_eq!(code, Some(0));
+    assert!(said.ends_with("out/report.html"), "{said}");
+    assert!(dir.path().join("out/report.html").is_file());
+}
+
+#[test]
+fn a_run_of_a_class_refuses_what_the_package_does_not_have() {
+    let dir = folder(true);
+    let class = "dumbbell.qdisc=python:own.py:Own";
+    for (option, part) in [
+        ("--resume", "has no --resume"),
+        ("--shard=1/2", "has no --shard"),
+        ("--pcap=up", "has no --pcap"),
+        ("--world=kernel", "in the world `sim` only"),
+        ("--verify", "in the world `sim` only"),
+    ] {
+        let words = ["run", "small.toml", "--out", "out", "--set", class, option];
+        let (code, said, told) = sojourn(&words, dir.path());
+        assert_eq!((code, &*said), (Some(2), ""), "{option}");
+        assert!(told.contains(part), "{told}");
+    }
 }
 
 #[test]

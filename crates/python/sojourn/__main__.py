@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--jobs", type=int, help="runs at a time")
     run.add_argument("--out", metavar="DIR", help="write the report and the data there")
     run.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    run.add_argument("--into", metavar="DIR", help="only write results there, for the program")
+    run.add_argument("-q", "--quiet", action="store_true", help="no progress and no warnings")
     check = commands.add_parser("check", help="say what a scenario means, with what it names")
     _add_scenario(check)
     _add_evaluate(commands.add_parser("evaluate", help="measure a queue or a congestion control"))
@@ -55,6 +58,7 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
             f"--{option}", metavar="KEY=VALUE", action="append", default=[],
             help="as of the program; a value may be python:FILE:CLASS or rust:FILE:TYPE",
         )
+    parser.add_argument("--seed", type=int, help="first seed; without --seeds, the only one")
     parser.add_argument("--seeds", type=int, help="number of seeds")
 
 
@@ -119,7 +123,7 @@ def _check(words: argparse.Namespace) -> None:
     stands = aqm.StandIns(given[1], words.set, axes)
     sets = assignments(stands.put(_fields(words.set, "--set"), "--set"))
     sweeps = assignments(stands.put(axes, "--sweep"))
-    checked = read(stands.text(given), sets, sweeps, words.seeds)
+    checked = read(stands.text(given), sets, sweeps, _seeds(words))
     print(checked.warnings, end="", file=sys.stderr)
     title = f": {checked.title}" if checked.title else ""
     cells = {tuple(params) for params, _ in checked.runs}
@@ -131,10 +135,28 @@ def _check(words: argparse.Namespace) -> None:
         print(f"{name}: loaded, takes its options")
 
 
+def _seeds(words: argparse.Namespace) -> int | range | None:
+    if words.seed is None:
+        seeds: int | None = words.seeds
+        return seeds
+    return range(words.seed, words.seed + (words.seeds or 1))
+
+
 def _run(words: argparse.Namespace) -> None:
     axes = _axes(words)
-    more = {"seeds": words.seeds, "jobs": words.jobs, "series": words.out is not None}
-    results = sweep(words.file, axes, **more, **_fields(words.set, "--set"))
+    more = {
+        "seeds": _seeds(words),
+        "jobs": words.jobs,
+        "series": bool(words.out or words.into),
+        "progress": False if words.quiet else None,
+    }
+    with warnings.catch_warnings(record=True) as told:
+        results = sweep(words.file, axes, **more, **_fields(words.set, "--set"))
+    if not words.quiet:
+        print("".join(f"{one.message}\n" for one in told), end="", file=sys.stderr)
+    if words.into is not None:
+        results.write(words.into)
+        sys.exit(1 if results.notes else 0)
     for line in results.reading():
         print(line)
     for note in results.notes:
