@@ -13,6 +13,14 @@ SWEEP = [
     '--sweep=dumbbell.rtt=["20ms", "40ms", "80ms"]',
     "--seeds=3",
 ]
+TALL = [
+    "run",
+    ROOT / "scenarios/basics/one-flow.toml",
+    "--set=duration=8s",
+    "--sweep=dumbbell.rtt=[10ms, 20ms, 40ms, 80ms]",
+    "--sweep=dumbbell.down.rate=[4mbit, 8mbit, 16mbit]",
+    "--sweep=flow.download.count=[1, 2]",
+]
 RADIO = ["run", ROOT / "scenarios/radio/chain.toml", "--set=duration=30s"]
 RRUL = ["run", ROOT / "scenarios/flent/rrul.toml", "--set=duration=12s", "--set=warmup=5s"]
 STUDY = ["reproduce", "cake", "--claims=C1,C3,C4", "--quick"]
@@ -26,7 +34,8 @@ def pages(program, tmp_path_factory):
     """Where the pages are, by their names."""
     folder = tmp_path_factory.mktemp("reports")
     found = {}
-    for name, words in {"sweep": SWEEP, "radio": RADIO, "rrul": RRUL, "study": STUDY}.items():
+    wanted = {"sweep": SWEEP, "tall": TALL, "radio": RADIO, "rrul": RRUL, "study": STUDY}
+    for name, words in wanted.items():
         command = [program, *words, "--quiet", f"--out={folder / name}"]
         subprocess.run(command, capture_output=True, cwd=ROOT)
         found[name] = (folder / name / "report.html").as_uri()
@@ -51,6 +60,29 @@ def test_a_page_fits_its_window(browser, pages, name, width, theme):
     pictures = TARGET / "report-pictures"
     pictures.mkdir(exist_ok=True)
     browser.picture(pictures / f"{name}-{width}-{theme}.png")
+
+
+@pytest.mark.parametrize("name", ["sweep", "tall", "radio", "rrul"])
+def test_charts_fit_paper(browser, pages, name):
+    browser.size(1440, 900)
+    browser.go(pages[name])
+    browser.wait(READY)
+    measure = """
+        const drawn = [...document.querySelectorAll('.plot svg')];
+        const sizes = drawn.map((svg) => [svg.clientWidth, svg.clientHeight]);
+    """
+    on_screen = browser.run(f"{measure} return sizes;")
+    on_paper = browser.run(f"""
+        window.dispatchEvent(new Event('beforeprint'));
+        {measure}
+        window.dispatchEvent(new Event('afterprint'));
+        return sizes;
+    """)
+    # A page has 718 by 1046 pixels on A4, and 1016 in height on Letter.
+    assert on_paper and all(width <= 704 and height <= 800 for width, height in on_paper)
+    # What was too tall is in parts, and on the screen all is as before.
+    assert (len(on_paper) > len(on_screen)) == (name == "tall")
+    assert browser.run(f"{measure} return sizes;") == on_screen
 
 
 @pytest.mark.parametrize("name", ["sweep", "radio", "rrul", "study"])

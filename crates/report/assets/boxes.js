@@ -94,21 +94,51 @@ S.Boxes = class {
     return cells;
   }
 
+  // On paper a chart taller than a page is several, each with an axis.
   draw() {
     const width = this.plot.clientWidth;
     if (!width) return;
     const cells = this.cells();
+    const parts = S.onPaper() ? this.pages(cells, width) : [cells];
+    this.plot.closest('figure').classList.toggle('tall', parts.length > 1);
+    this.plot.replaceChildren(...parts.map((part) => this.part(part, this.sizes(cells, width), width)));
+    P.arrows([...this.plot.querySelectorAll('.box')], () => this.hide());
+  }
+
+  // Where the labels are, and the heights of rows, in pixels.
+  sizes(cells, width) {
     const longest = Math.max(...cells.map((c) => c.label.length), 1) * 7.2 + 16;
     const above = longest > width * 0.36;
-    const left = above ? 12 : longest;
-    const [rowHeight, gap, head] = [
-      cells.length > 20 ? 15 : 22,
-      cells.length > 20 ? 4 : 10,
-      above ? 18 : 0,
-    ];
-    const title = 20;
-    const room = (c) => c.rows.length * rowHeight + gap + head + (c.heading ? title : 0);
-    const lanes = cells.reduce((sum, c) => sum + room(c), 0);
+    return {
+      above,
+      left: above ? 12 : longest,
+      rowHeight: cells.length > 20 ? 15 : 22,
+      gap: cells.length > 20 ? 4 : 10,
+      head: above ? 18 : 0,
+      title: 20,
+    };
+  }
+
+  room(cell, sizes) {
+    const heading = cell.heading ? sizes.title : 0;
+    return cell.rows.length * sizes.rowHeight + sizes.gap + sizes.head + heading;
+  }
+
+  // Cells of a page each. A group that goes on keeps its heading.
+  pages(cells, width) {
+    const [sizes, most] = [this.sizes(cells, width), 720];
+    const [pages, height] = [[[]], (page) => page.reduce((sum, c) => sum + this.room(c, sizes), 0)];
+    for (const cell of cells) {
+      const page = pages[pages.length - 1];
+      if (page.length === 0 || height(page) + this.room(cell, sizes) <= most) page.push(cell);
+      else pages.push([{ ...cell, heading: cell.group }]);
+    }
+    return pages;
+  }
+
+  part(cells, sizes, width) {
+    const { above, left, rowHeight, gap, head, title } = sizes;
+    const lanes = cells.reduce((sum, c) => sum + this.room(c, sizes), 0);
     const frame = { left, right: width - 16, top: 6, bottom: 6 + lanes };
     const height = frame.bottom + 40;
     const [low, high] = this.limits();
@@ -185,11 +215,7 @@ S.Boxes = class {
       y += gap;
     }
     root.append(...boxes);
-    P.arrows(
-      boxes.filter((box) => box !== ''),
-      () => this.hide(),
-    );
-    this.plot.replaceChildren(root);
+    return root;
   }
 
   box(row, x, y, half) {

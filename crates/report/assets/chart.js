@@ -197,7 +197,8 @@ S.Chart = class {
   draw() {
     const width = this.plot.clientWidth;
     if (!width) return;
-    const height = this.options.height || (width < 480 ? 220 : 250);
+    const usual = this.options.height || (width < 480 ? 220 : 250);
+    const height = S.onPaper() && width < 480 ? 180 : usual;
     const shown = this.series.filter((s) => !s.off);
     const box = this.limits(shown);
     const log = this.yLog && S.finite(box.least);

@@ -244,4 +244,11 @@ S.onResize = (node, draw) => {
     width = node.clientWidth;
     draw();
   }).observe(node);
+  for (const event of ['beforeprint', 'afterprint']) addEventListener(event, draw);
 };
+
+// For print the page gets the width of paper, so that charts are drawn in the size that they have
+// there. These listeners are the first, before those of any chart.
+S.onPaper = () => document.documentElement.classList.contains('paper');
+addEventListener('beforeprint', () => document.documentElement.classList.add('paper'));
+addEventListener('afterprint', () => document.documentElement.classList.remove('paper'));
