@@ -6,7 +6,7 @@ use crate::worlds::squares;
 use crate::{WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
-use sojourn_fidelity::{Code, Grid, Matrix, Square};
+use sojourn_fidelity::{Code, Entry, Grid, Matrix, Square};
 use sojourn_scenario::read_text;
 use sojourn_world::WorldName;
 use std::collections::BTreeSet;
@@ -79,6 +79,13 @@ pub(crate) fn beside_kernel(text: &str) -> Result<(Matrix, Vec<String>), String>
     let names: BTreeSet<&WorldName> = theirs.entries.iter().map(|entry| &entry.world).collect();
     if names.is_empty() {
         return Err("it has no cell; `sojourn judge --cells` prints the ones there are".into());
+    }
+    let has_figures = |entry: &Entry| entry.figures.iter().any(Option::is_some);
+    if !theirs.entries.iter().any(has_figures) {
+        return Err(
+            "no cell has a figure; fill in at least one of the columns, such as `goodput_mbps`"
+                .into(),
+        );
     }
     if let Some(taken) = known.iter().find(|square| names.contains(&square.world)) {
         return Err(format!(

@@ -129,6 +129,12 @@ fn another_simulators_table_is_judged() {
         said,
         counts(page.lines().find(|line| line.starts_with("| all ")))
     );
+    let bare: Vec<String> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(",ns3,3,"))
+        .map(|(cell, _)| format!("{cell},ns3,3{}", ",".repeat(14)))
+        .collect();
     // What cannot be judged is said.
     for (text, why) in [
         (
@@ -136,6 +142,10 @@ fn another_simulators_table_is_judged() {
             "it is empty: its first line is to be `phase,rate,",
         ),
         (format!("{head}\n"), "it has no cell"),
+        (
+            format!("{head}\n{}\n", bare.join("\n")),
+            "no cell has a figure",
+        ),
         (
             text.replace(",ns3,", ",sim,"),
             "the world `sim` is one of Sojourn's",
