@@ -4,8 +4,9 @@
 >>> results.plot.box("sojourn_ms", name="down")          # of a link
 >>> results.plot.winners("dumbbell.rtt_ms", "dumbbell.down.rate_bps")
 
-Each draws into ``ax``, or into the axes that matplotlib has at the moment, and gives these axes
-back. Colours, fonts and sizes are those of the user's style (``matplotlib.style.use``).
+Each draws into ``ax`` and gives these axes back. Without ``ax`` it draws into matplotlib's current
+axes if nothing is in them yet, and into a new figure otherwise. Colours, fonts and sizes are those
+of the user's style (``matplotlib.style.use``).
 """
 
 from __future__ import annotations
@@ -305,7 +306,9 @@ def _axes(ax: Axes | None) -> Axes:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError("figures take matplotlib: pip install 'sojourn[plot]'") from error
-    return pyplot.gca()
+    ax = pyplot.gca()
+    # Several calls of a script are several figures.
+    return pyplot.figure().gca() if ax.has_data() else ax
 
 
 def _labels(table: Table) -> list[str]:

@@ -29,6 +29,15 @@ def results() -> sojourn.Results:
     return sojourn.sweep(line, axes, seeds=2, series=True)
 
 
+def test_several_calls_are_several_figures(results: sojourn.Results) -> None:
+    pyplot.subplot(1, 2, 2)
+    current = pyplot.gca()
+    assert results.plot.cdf(name="probe") is current
+    assert results.plot.tradeoff() is not current
+    assert len(pyplot.get_fignums()) == 2
+    assert results.plot.cdf(name="probe", ax=current) is current
+
+
 def names(ax: object) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
