@@ -9,6 +9,7 @@ runs only what it lacks. A Dask cluster takes the place of the processes as
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 
+import matplotlib.pyplot as plt
 import polars as pl
 
 import sojourn
@@ -23,13 +24,21 @@ axes = {"dumbbell.qdisc": ["pie", "codel"]}
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
         results = sojourn.sweep(line, axes, seeds=16, executor=executor, keep="kept")
+    delay = pl.col("induced_rtt_ms_p50")
     for seeds in [2, 4, 8, 16]:
         some = results.runs.to_polars().filter(pl.col("seed") <= seeds)
-        delay = pl.col("induced_rtt_ms_p50")
         table = some.group_by("dumbbell.qdisc", maintain_order=True).agg(
             delay.mean().alias("mean"), (1.96 * delay.std() / seeds**0.5).alias("interval")
         )
-        print(seeds, table.rows())
+        for (queue, mean, interval), colour in zip(table.rows(), ["C0", "C1"], strict=True):
+            print(f"{seeds:2} seeds  {queue:5}  {mean:5.2f} ± {interval:.2f} ms")
+            label = queue if seeds == 2 else None
+            plt.errorbar(str(seeds), mean, interval, fmt="o", capsize=4, color=colour, label=label)
+    plt.xlabel("seeds")
+    plt.ylabel("median induced RTT in ms")
+    plt.ylim(bottom=0)
+    plt.legend()
+    plt.savefig("confidence.png")
     assert len(results) == 32
     pie, codel = table["mean"]
     assert pie > codel

@@ -16,6 +16,6 @@ flows = results.flows.to_pandas().query("app == 'bulk'")
 table = links.groupby("tcp.ecn")[["dropped_packets", "marked_packets", "sojourn_ms_p50"]].mean()
 table["retransmitted"] = flows.groupby("tcp.ecn")["retransmitted_packets"].sum()
 table["goodput_bps"] = flows.groupby("tcp.ecn")["goodput_bps"].mean()
-print(table.round(2))
+print(table.round(2).T)
 assert table.loc["true", "retransmitted"] == 0 < table.loc["false", "retransmitted"]
 assert table.loc["true", "marked_packets"] > 0 == table.loc["false", "marked_packets"]

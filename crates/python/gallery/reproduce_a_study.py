@@ -4,9 +4,12 @@
 """
 
 # %%
+import matplotlib.pyplot as plt
+
 import sojourn
 
-print(sojourn.studies())
+for name, title in sojourn.studies().items():
+    print(f"{name:15} {title}")
 found = sojourn.reproduce("codel-red", claims=["R1"], seeds=3)
 for claim in found.claims:
     print(claim["id"], claim["status"], "-", claim["statement"])
@@ -15,6 +18,10 @@ for claim in found.claims:
 assert found.count("published") == 1
 
 # %%
-runs = found.results.runs.to_polars()
-print(runs.select(runs.columns[:8]).head())
+links = found.results.links.to_pandas().query("link == 'up'")
+links["queue"] = links["dumbbell.qdisc"].astype(str).str.split().str[0]
+delay = links.pivot_table(index="flow.ftp.count", columns="queue", values="sojourn_ms_mean")
+print(delay.round(1))
+delay.plot(marker="o", xlabel="number of flows", ylabel="mean queueing delay in ms")
+plt.savefig("reproduce_a_study.png")
 found.write("codel-red")  # report.html with the study's figures, claims.json, results.parquet
