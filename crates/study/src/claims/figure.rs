@@ -216,6 +216,14 @@ impl Figure {
         is_series || matches!(self.taken(), Some(Taken::Below(_)))
     }
 
+    /// The series that it is read off, if it is one of flows.
+    pub(super) const fn flow_series(&self) -> Option<&'static str> {
+        match self {
+            Self::FlowSeries(reading) => Some(reading.metric()),
+            _ => None,
+        }
+    }
+
     /// What is taken of it, if it is a distribution.
     fn taken(&self) -> Option<Taken> {
         match self {

@@ -262,6 +262,26 @@ impl Expr {
         }
     }
 
+    /// The series of flows that it reads, each with the name of the flows that are meant.
+    pub(crate) fn flow_series(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Self::Number(_) => Vec::new(),
+            Self::Figure(reference) => {
+                let series = reference.figure.flow_series();
+                series
+                    .map(|key| (key, &reference.flow[..]))
+                    .into_iter()
+                    .collect()
+            }
+            Self::Reduce(_, _, body) => body.flow_series(),
+            Self::Count(_, relation) => {
+                let exprs = relation.exprs().into_iter();
+                exprs.flat_map(Self::flow_series).collect()
+            }
+            Self::Binary(_, left, right) => [left.flow_series(), right.flow_series()].concat(),
+        }
+    }
+
     /// Every figure in it.
     pub(super) fn figures(&mut self) -> Vec<&mut Reference> {
         match self {

@@ -6,6 +6,7 @@ use crate::format::{CHARTS, TABLES, Variant};
 use crate::plan::{
     Along, ChartPlan, DifferencePlan, Log, NumberedPlan, Shape, TablePlan, ValuesPlan, Why,
 };
+use sojourn_scenario::problem::Origin;
 use sojourn_scenario::read::{Fields, Read, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
 use sojourn_world::{Flow, Transport, figure};
@@ -20,6 +21,11 @@ fn can_have(flow: &Flow, series: &str) -> bool {
         "cwnd" | "ssthresh" | "pacing_rate" => matches!(flow.transport, Transport::Tcp(_)),
         _ => true,
     }
+}
+
+/// The names of the series of links or of flows.
+fn known_series(kind: figure::Kind) -> Vec<&'static str> {
+    figure::series(kind).map(|figure| figure.key).collect()
 }
 
 impl Reader {
@@ -81,6 +87,10 @@ impl Reader {
             .chain(plan.panels.iter().chain(&plan.lines).cloned())
             .collect();
         for (key, binders, expr) in plan.shape.quantities() {
+            for (series, flows) in expr.flow_series() {
+                let at = fields.at(key);
+                self.has_series(series, at, flows, plan.setting, &fields.path(key))?;
+            }
             let binders = [&around[..], &binders].concat();
             self.finds(
                 false,
@@ -198,7 +208,8 @@ impl Reader {
             return self.refuse(node.at, &path, message, None);
         }
         for name in &names {
-            self.has_series(name, &of, setting, &path)?;
+            self.knows_series(name, &path)?;
+            self.has_series(&name.text, name.at, &of, setting, &path)?;
         }
         Some(Shape::Time {
             series: names.into_iter().map(|name| name.text).collect(),
@@ -229,18 +240,28 @@ impl Reader {
         })
     }
 
-    /// A chart without data is refused: a flow or a link that fits `of` has the series.
-    fn has_series(&mut self, name: &Written, of: &str, setting: usize, path: &str) -> Option<()> {
-        let known = |kind| {
-            let names = figure::series(kind).map(|figure| figure.key);
-            names.collect::<Vec<&str>>()
-        };
-        let (of_links, of_flows) = (known(figure::Kind::Link), known(figure::Kind::Flow));
-        let all = [of_links.clone(), of_flows.clone()].concat();
-        if !all.contains(&name.text.as_str()) {
-            let message = |text: &str| format!("no flow and no link has a series `{text}`");
-            return self.unknown(name, path, message, &all);
+    /// Whether any flow or link has a series of this name.
+    fn knows_series(&mut self, name: &Written, path: &str) -> Option<()> {
+        let all = [figure::Kind::Link, figure::Kind::Flow]
+            .map(known_series)
+            .concat();
+        if all.contains(&name.text.as_str()) {
+            return Some(());
         }
+        let message = |text: &str| format!("no flow and no link has a series `{text}`");
+        self.unknown(name, path, message, &all)
+    }
+
+    /// A chart without data is refused: a flow or a link that fits `of` has the series.
+    fn has_series(
+        &mut self,
+        series: &str,
+        at: Origin,
+        of: &str,
+        setting: usize,
+        path: &str,
+    ) -> Option<()> {
+        let [of_links, of_flows] = [figure::Kind::Link, figure::Kind::Flow].map(known_series);
         let setting = &self.settings[setting];
         let scenarios = setting.scenarios.iter();
         let mut cells = scenarios.flat_map(|(_, scenario)| &scenario.cells);
@@ -248,27 +269,25 @@ impl Reader {
             let interfaces = cell.network.interfaces.iter();
             let mut links = interfaces.map(|interface| interface.name.as_str());
             let mut flows = cell.flows.iter();
-            of_links.contains(&name.text.as_str()) && links.any(|link| claims::fits(link, of))
-                || of_flows.contains(&name.text.as_str())
-                    && flows.any(|flow| claims::fits(&flow.name, of) && can_have(flow, &name.text))
+            of_links.contains(&series) && links.any(|link| claims::fits(link, of))
+                || of_flows.contains(&series)
+                    && flows.any(|flow| claims::fits(&flow.name, of) && can_have(flow, series))
         });
         if found {
             return Some(());
         }
         let message = format!(
             "the chart would have no data: in setting {} nothing that `{of}` fits has a series \
-             `{}`",
-            setting.name, name.text
+             `{series}`",
+            setting.name
         );
-        let help = match name.text.as_str() {
+        let help = match series {
             "delay" => "`delay` is of flows with a `deadline`".to_owned(),
-            "cwnd" | "ssthresh" | "pacing_rate" => {
-                format!("`{}` is of TCP connections", name.text)
-            }
-            text if of_links.contains(&text) => format!("`{text}` is a series of links"),
-            text => format!("`{text}` is a series of flows"),
+            "cwnd" | "ssthresh" | "pacing_rate" => format!("`{series}` is of TCP connections"),
+            _ if of_links.contains(&series) => format!("`{series}` is a series of links"),
+            _ => format!("`{series}` is a series of flows"),
         };
-        self.refuse(name.at, path, message, Some(help))
+        self.refuse(at, path, message, Some(help))
     }
 
     /// `of`: whose series; there is one at least.

@@ -112,6 +112,28 @@ fn a_chart_over_time_without_data_has_a_line() {
 }
 
 #[test]
+fn a_chart_of_a_series_that_no_flow_has_is_refused() {
+    let csv = "aqm,delay,used\ncodel,5,90\nfifo,100,99\n";
+    let chart = |y: &str| {
+        format!(
+            "[[chart]]\ntitle = \"t\"\nsetting = \"A\"\nlabel = \"\"\nkind = \"bars\"\n\
+             x = \"aqm\"\ny = \"{y}\"\n"
+        )
+    };
+    for y in [
+        "flow.series.delay.mean(0, 1)",
+        "100 * flow.series.delay.mean(0, 1)[flow=one]",
+    ] {
+        let error = measured("1 < 2", csv, TABLE, &chart(y)).expect_err(y);
+        assert!(
+            error.contains("chart[1].y: the chart would have no data"),
+            "{error}"
+        );
+    }
+    assert!(measured("1 < 2", csv, TABLE, &chart("flow.series.rtt.mean(0, 1)")).is_ok());
+}
+
+#[test]
 fn references_stand_in_charts_and_tables_without_a_run() {
     let csv = "aqm,delay,used\ncodel,5,90\ncodel,7,91\nfifo,100,99\n";
     let more = "[[chart]]\ntitle = \"t\"\nsetting = \"A\"\nkind = \"bars\"\nx = \"aqm\"\n\

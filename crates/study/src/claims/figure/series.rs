@@ -95,6 +95,10 @@ impl Reading {
         })
     }
 
+    pub(super) const fn metric(&self) -> &'static str {
+        self.metric
+    }
+
     pub(super) fn unit(&self) -> Unit {
         match self.statistic {
             Statistic::FirstBelow(_) | Statistic::FirstAbove(_) => Unit::Seconds,
