@@ -23,7 +23,7 @@ use sojourn_loader::Plugins;
 use sojourn_qdisc::{Spec, SpecError};
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
-use sojourn_study::{Changes, Choice, Outcomes, Reproduced, Study};
+use sojourn_study::{Changes, Choice, Extent, Outcomes, Reproduced, Study};
 use sojourn_world::{ByWorld, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -98,6 +98,10 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     quick: bool,
 
+    /// The settings too that are otherwise run only for claims named by `--claims`
+    #[arg(long, conflicts_with_all = ["list", "claims", "quick"])]
+    all: bool,
+
     /// Number of seeds instead of the scenarios' own
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1, 10_000))]
     seeds: Option<u64>,
@@ -126,6 +130,16 @@ pub(crate) struct ReproduceArgs {
     /// No progress; standard output has only the result of --json
     #[arg(long, short)]
     quiet: bool,
+}
+
+impl ReproduceArgs {
+    const fn extent(&self) -> Extent {
+        match (self.quick, self.all) {
+            (true, _) => Extent::Quick,
+            (_, true) => Extent::All,
+            _ => Extent::Usual,
+        }
+    }
 }
 
 /// A queue of the user's.
@@ -241,7 +255,7 @@ fn load(name: &str, args: &ReproduceArgs) -> anyhow::Result<(Study, Option<Plugi
     let mut study = Study::load(name, &options, &worlds::names())?;
     if !args.set.is_empty() {
         let chosen = study
-            .choose(&args.claims, args.quick)
+            .choose(&args.claims, args.extent())
             .map_err(WrongInput::from)?;
         let changed = study.with_set(&args.set, &chosen, &options);
         study = changed.map_err(WrongInput::from)?;
@@ -292,10 +306,13 @@ fn choose(
         check_out(dir, &Results::Study(study.name.clone()), args.overwrite)?;
     }
     let choice = study
-        .choose(&args.claims, args.quick)
+        .choose(&args.claims, args.extent())
         .map_err(WrongInput::from)?;
     if !choice.left_out.is_empty() && !args.quiet {
-        eprintln!("sojourn: --quick leaves out {}", choice.left_out.join(", "));
+        let left_out = choice.left_out.join(",");
+        eprintln!(
+            "sojourn: not run, because it takes long: {left_out} (--claims {left_out} runs it)"
+        );
     }
     for (WorldRow { name: world, .. }, name) in worlds {
         let mut settings = study.settings.iter();

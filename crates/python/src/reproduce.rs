@@ -11,7 +11,7 @@ use sojourn_qdisc::Spec;
 use sojourn_report::{Folder, Rest, forget};
 use sojourn_scenario::Options;
 use sojourn_sim::Sim;
-use sojourn_study::{Choice, NoPlace, Pages, Reproduced as Found, Study};
+use sojourn_study::{Choice, Extent, NoPlace, Pages, Reproduced as Found, Study};
 use sojourn_world::{ByWorld, World};
 use sojourn_worlds::names;
 use std::num::NonZeroUsize;
@@ -134,7 +134,7 @@ pub(crate) fn reproduce(
         }
     }
     let choice = study
-        .choose(&claims, quick)
+        .choose(&claims, if quick { Extent::Quick } else { Extent::Usual })
         .map_err(|unknown| error::run(py, &unknown.to_string()))?;
     let (out, resume, overwrite) = out;
     let owner = Owner::Study(study.name.clone());

@@ -62,6 +62,7 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
     study!(
         "steering": "study.toml", "long-10g.toml", "steered-10g.toml", "short-10g.toml",
         "crowd-10g.toml", "ceiling-10g.toml", "few-1g.toml", "long-1g.toml", "long-1g-live.toml",
+        "steered-1g.toml",
         "short-1g.toml", "short-1g-live.toml", "crowd-1g.toml", "crowd-1g-live.toml",
         "ceiling-1g.toml", "ceiling-1g-live.toml", "map-1g.toml", "long-300m.toml",
         "long-300m-live.toml", "short-300m.toml", "short-300m-live.toml", "crowd-300m.toml",

@@ -5,12 +5,34 @@ use sojourn_report::Finished;
 use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, WorldName};
 
+/// How much of a study is run when no claim is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Neither slow settings nor those that are run on request.
+    Quick,
+    /// All settings but those that are run on request.
+    #[default]
+    Usual,
+    /// All settings.
+    All,
+}
+
+impl Extent {
+    fn has(self, setting: &Setting) -> bool {
+        match self {
+            Self::Quick => !setting.slow && !setting.on_request,
+            Self::Usual => !setting.on_request,
+            Self::All => true,
+        }
+    }
+}
+
 /// Claims of a study that are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Their indices, in the study's order.
     pub claims: Vec<usize>,
-    /// The ids of those that a quick run leaves out.
+    /// The ids of those that this extent leaves out.
     pub left_out: Vec<String>,
     /// Indices of the settings that are run.
     settings: Vec<usize>,
@@ -34,26 +56,25 @@ impl Choice {
 }
 
 impl Study {
-    /// The claims with these ids, all of them when there is none. A quick choice leaves out
-    /// settings that take long, unless a claim about them is asked for by its id.
+    /// The claims with these ids; when there is none, all that this extent has.
     ///
     /// # Errors
     /// Names an id that no claim has.
-    pub fn choose(&self, ids: &[String], quick: bool) -> Result<Choice, NoClaim> {
+    pub fn choose(&self, ids: &[String], extent: Extent) -> Result<Choice, NoClaim> {
         let mut claims = self.select(ids)?;
         let mut left_out = Vec::new();
-        if quick && ids.is_empty() {
+        if ids.is_empty() {
             claims.retain(|index| {
                 let claim = &self.claims[*index];
-                let slow = self.settings[claim.setting].slow;
-                left_out.extend(slow.then(|| claim.id.clone()));
-                !slow
+                let is_in = extent.has(&self.settings[claim.setting]);
+                left_out.extend((!is_in).then(|| claim.id.clone()));
+                is_in
             });
         }
         let is_needed = |(number, setting): &(usize, &Setting)| {
             let mut claims = claims.iter().map(|index| &self.claims[*index]);
-            let is_asked = ids.is_empty() && !(quick && setting.slow);
-            is_asked || claims.any(|claim| claim.setting == *number)
+            let is_in = ids.is_empty() && extent.has(setting);
+            is_in || claims.any(|claim| claim.setting == *number)
         };
         let settings = self.settings.iter().enumerate().filter(is_needed);
         Ok(Choice {

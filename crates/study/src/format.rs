@@ -192,6 +192,12 @@ pub(crate) const SETTING: Table = Table {
             Form::Flag,
             "Whether `--quick` leaves it out. Default false.",
         ),
+        may(
+            "on_request",
+            Form::Flag,
+            "Whether it is run only with `--all`, or with `--claims` for a claim about it. Default \
+                false.",
+        ),
         must(
             "scenario",
             Form::Text,

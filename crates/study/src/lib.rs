@@ -38,7 +38,7 @@ mod table;
 
 pub use another::NoPlace;
 pub use changes::Changes;
-pub use choice::{Choice, Runs};
+pub use choice::{Choice, Extent, Runs};
 pub use claims::Unit;
 pub use draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};
 pub use files::{Files, Unreadable};

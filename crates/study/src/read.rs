@@ -223,7 +223,7 @@ impl Reader {
             scenario
         };
         let mut places = Vec::new();
-        for (name, slow, written) in named {
+        for (name, slow, on_request, written) in named {
             let others = written.iter().skip(1);
             places.push(others.map(|(world, w)| (world.clone(), w.at)).collect());
             let scenarios = written
@@ -233,6 +233,7 @@ impl Reader {
             self.settings.push(Setting {
                 name,
                 slow,
+                on_request,
                 scenarios,
             });
         }
@@ -244,22 +245,25 @@ impl Reader {
         Ok(places)
     }
 
-    /// `name`, `slow`, `scenario` for the first world, and a key for each other world that has one.
+    /// `name`, `slow`, `on_request`, `scenario` for the first world, and a key for each other world
+    /// that has one.
     fn scenarios_named(
         &mut self,
         node: &Node,
         path: &str,
-    ) -> Option<(String, bool, ByWorld<Written>)> {
+    ) -> Option<(String, bool, bool, ByWorld<Written>)> {
         let others = self.worlds.iter().skip(1).map(WorldName::as_str);
         let known: Vec<&str> = SETTING.names().into_iter().chain(others).collect();
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let Short(name) = fields.field("name", &mut self.problems)?;
         let slow: Option<bool> = fields.field("slow", &mut self.problems)?;
+        let on_request: Option<bool> = fields.field("on_request", &mut self.problems)?;
         let first: Written = fields.field("scenario", &mut self.problems)?;
         let mut scenarios = ByWorld::default();
         scenarios.insert(self.worlds.first()?.clone(), first);
         scenarios.extend(self.by_world(&fields, 1)?);
-        Some((name, slow.unwrap_or(false), scenarios))
+        let (slow, on_request) = (slow.unwrap_or(false), on_request.unwrap_or(false));
+        Some((name, slow, on_request, scenarios))
     }
 
     /// The values of the keys that are names of worlds, from the one with this number on.

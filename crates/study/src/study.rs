@@ -104,6 +104,8 @@ pub struct Setting {
     pub name: String,
     /// Whether `--quick` leaves it out.
     pub slow: bool,
+    /// Whether only its claims' ids, or the wish for all settings, have it run.
+    pub on_request: bool,
     /// Its scenarios. The first is that of the key `scenario`, the others may leave cells out.
     pub scenarios: ByWorld<Scenario>,
 }

@@ -12,7 +12,9 @@ mod pictures;
 mod verdicts;
 
 use sojourn_scenario::{Options, Problems};
-use sojourn_study::{Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction};
+use sojourn_study::{
+    Extent, Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction,
+};
 use sojourn_world::{Aggregate, ByWorld, Cost, RunResult, WorldName};
 use std::path::PathBuf;
 
@@ -274,6 +276,34 @@ fn a_live_scenario_must_fit() {
 }
 
 const CLAIM: &str = "id = \"X\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n";
+
+/// What takes long is run when it is asked for, by the claim's id or with all the rest.
+#[test]
+fn an_extent_leaves_settings_out() {
+    let more = |setting: &str, key: &str| {
+        format!(
+            "[[setting]]\nname = \"{setting}\"\nscenario = \"a.toml\"\n{key} = true\n[[claim]]\n{}\
+             check = [\"1 < 2\"]\n",
+            CLAIM
+                .replace("\"A\"", &format!("\"{setting}\""))
+                .replace("\"X", &format!("\"{setting}"))
+        )
+    };
+    let first = study(&format!("{CLAIM}check = [\"1 < 2\"]\n"));
+    let text = first + &more("B", "slow") + &more("C", "on_request");
+    let study = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    let run = |ids: &[&str], extent| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        let choice = study.choose(&ids, extent).expect("they are there");
+        let cells = study.runs(&choice, &SIM).cells.len();
+        (cells / 2, choice.claims, choice.left_out)
+    };
+    let names = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    assert_eq!(run(&[], Extent::Quick), (1, vec![0], names(&["B", "C"])));
+    assert_eq!(run(&[], Extent::Usual), (2, vec![0, 1], names(&["C"])));
+    assert_eq!(run(&[], Extent::All), (3, vec![0, 1, 2], vec![]));
+    assert_eq!(run(&["C"], Extent::Quick), (1, vec![2], vec![]));
+}
 
 /// A study with reference values from `csv`, and `more` at its end.
 fn measured(check: &str, csv: &str, unit: &str, more: &str) -> Result<Study, String> {

@@ -13,7 +13,7 @@ fn what_is_said_of_a_world_is_said_of_its_other_name() {
     let study = both(claim, &live(r#"["codel"]"#)).expect("it is right");
     let called = study.clone().called(&LIVE, &OTHER);
     let cells = |study: &Study, world: &WorldName| {
-        let choice = study.choose(&[], false).expect("all of them");
+        let choice = study.choose(&[], Extent::All).expect("all of them");
         study.runs(&choice, world).cells.len()
     };
     let usual = cells(&study, &LIVE);
