@@ -67,7 +67,7 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "ceiling-1g.toml", "ceiling-1g-live.toml", "map-1g.toml", "long-300m.toml",
         "long-300m-live.toml", "short-300m.toml", "short-300m-live.toml", "crowd-300m.toml",
         "crowd-300m-live.toml", "ceiling-300m.toml", "ceiling-300m-live.toml",
-        "guarantee.toml", "published.csv",
+        "guarantee.toml", "guarantee-slow.toml", "published.csv",
     ),
 ];
 
