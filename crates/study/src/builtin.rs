@@ -41,7 +41,8 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
     ),
     study!(
         "codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "vcfp-today.toml",
-        "vpfc-today.toml", "hchp-today.toml", "hchp-1420.toml", "hchp-fit.toml", "hchp-5s.toml",
+        "vpfc-today.toml", "hchp-today.toml", "traffic-today.toml",
+        "hchp-1420.toml", "hchp-fit.toml", "hchp-5s.toml",
         "published.csv", "ns2-hchp.csv", "ns2-vcfp.csv", "ns2-vpfc.csv", "table4.csv",
         "ns2-jain.csv", "ns2-drops.csv", "ns2-p25.csv", "table5.csv", "table6.csv", "table7.csv",
         "text-hchp.csv", "text-vcfp.csv", "text-vpfc.csv",

@@ -90,10 +90,10 @@ fn what_is_built_in_reads() {
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let expected: Vec<String> = (1..=12).map(|n| format!("R{n}")).collect();
     assert_eq!(ids[..12], expected);
-    assert_eq!(study.settings.len(), 9);
-    // Twelve cells at least in each setting, with five seeds.
+    assert_eq!(study.settings.len(), 10);
+    // Five cells at least in each setting, with five seeds.
     for setting in &study.settings {
-        assert!(setting.scenario().cells.len() >= 60, "{}", setting.name);
+        assert!(setting.scenario().cells.len() >= 25, "{}", setting.name);
     }
     assert_eq!(study.select(&["R4".into(), "R1".into()]), Ok(vec![0, 3]));
     let error = study
