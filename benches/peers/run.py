@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CPU cost of our simulator beside ns-2 and ns-3 on the same dumbbells and radios.
+"""CPU cost of our simulator beside ns-2, ns-3 and htsim on the same dumbbells and radios.
 
     python3 benches/peers/run.py [CASE...] [--rounds N] [--sojourn PROGRAM] [--json FILE]
 
@@ -7,7 +7,8 @@ Prints, for each case: processor nanoseconds per packet that the bottleneck sent
 processor microseconds per simulated second), simulated seconds per second of real time (one core),
 and the first as a ratio to ours. Runs are interleaved
 (A B C A B C) and medians compared, so that a machine that changes its speed is fair to all. A
-simulator that is not installed is named and left out. Every figure is the simulator's own account
+simulator that is not installed is named and left out. htsim is fetched with git and compiled, once;
+--htsim names a clone that is there. Every figure is the simulator's own account
 of its run: set-up, parsing and writing results are not in it.
 
 docs/benchmarks.md says what the cases are and how to read the peers' figures.
@@ -31,6 +32,15 @@ NS3_HEADER = pathlib.Path("/usr/include/ns3/core-module.h")
 NS3_MODULES = (
     "core", "network", "internet", "bridge", "stats", "traffic-control", "point-to-point",
     "applications",
+)
+# The code of others stays in the folder of builds: nothing of it is committed or passed on.
+HTSIM = "https://github.com/Broadcom/csg-htsim"
+HTSIM_COMMIT = "841d9e7"
+GIT_CLONE = ["git", "clone", "--quiet", "--no-checkout", "--filter=blob:none"]
+# Of its library what a TCP over FIFOs needs.
+HTSIM_PARTS = (
+    "config", "eth_pause_packet", "eventlist", "fairpullqueue", "loggers", "mtcp", "network",
+    "pipe", "queue", "route", "tcp", "tcppacket", "trigger",
 )
 TIMEOUT_S = 3600
 
@@ -125,6 +135,46 @@ class Ns3:
         }
 
 
+class Htsim:
+    name = "htsim"
+
+    def __init__(self, seconds, clone, *words):
+        self.seconds = seconds
+        self.command = [self.program(clone), *map(str, words)]
+
+    @staticmethod
+    def program(clone):
+        """Fetches htsim where no clone is named, and compiles htsim.cc with it once."""
+        if not shutil.which("g++"):
+            raise Missing("not compiled (Debian: g++)")
+        BUILD.mkdir(exist_ok=True)
+        if clone is None:
+            clone = BUILD / "csg-htsim"
+            if not clone.exists():
+                print(f"fetching {HTSIM} ...", file=sys.stderr, flush=True)
+                try:
+                    # Without its traffic matrices, which are large.
+                    execute([*GIT_CLONE, HTSIM, f"{clone}.new"])
+                    wanted = ["--", "LICENSE", "sim/*.cpp", "sim/*.h"]
+                    execute(["git", "-C", f"{clone}.new", "checkout", HTSIM_COMMIT, *wanted])
+                except RuntimeError as error:
+                    shutil.rmtree(f"{clone}.new", ignore_errors=True)
+                    raise Missing(f"not fetched: {error}") from error
+                pathlib.Path(f"{clone}.new").rename(clone)
+        library = pathlib.Path(clone) / "sim"
+        source, program = HERE / "htsim.cc", BUILD / "dumbbell-htsim"
+        if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+            print("compiling htsim.cc with htsim ...", file=sys.stderr, flush=True)
+            # Its warnings are not ours; parts that nobody calls refer to some that are not here.
+            options = ["-O3", "-std=c++17", "-w", "-ffunction-sections", "-Wl,--gc-sections"]
+            parts = [str(library / f"{part}.cpp") for part in HTSIM_PARTS]
+            execute(["g++", *options, f"-I{library}", str(source), *parts, "-o", str(program)])
+        return str(program)
+
+    def run(self):
+        return last_json_line(execute(self.command))
+
+
 def fast_case(gbit, flows, seconds, ns3_seconds, spread=0.1):
     """CUBIC flows, RTT 50 ms, tail drop at 2500 packets per Gbit/s; all start within `spread`."""
     buffer = 2500 * gbit
@@ -148,12 +198,19 @@ def fast_case(gbit, flows, seconds, ns3_seconds, spread=0.1):
             buffer=buffer, segment=1448, seed=1, startSpread=spread,
         )
 
-    return [*makers, ns3]
+    def htsim(opt):
+        length = opt.seconds or seconds
+        return Htsim(length, opt.htsim, flows, gbit * 1e9, gbit * 10e9, buffer, length, spread)
+
+    return [*makers, ns3, htsim]
 
 
 def rrul_case():
     def no_ns2(_):
         raise Missing("ns-2.35 has no fq_codel")
+
+    def no_htsim(_):
+        raise Missing("it has no fq_codel")
 
     return [
         lambda opt: Sojourn(opt.sojourn, "scenarios/bench/rrul-like.toml", opt.seconds or 60),
@@ -164,6 +221,7 @@ def rrul_case():
             accessDelay="0.5ms", bottleneckDelay="24ms", buffer=10240, segment=1448,
             probeGap=0.02, measureFrom=5, seed=1,
         ),
+        no_htsim,
     ]
 
 
@@ -200,6 +258,9 @@ def radio_case(scenario, hops=None):
     def no_ns3(_):
         raise Missing("seven times ns-2's CPU and more, with another MAC")
 
+    def no_htsim(_):
+        raise Missing("it has no radio")
+
     return [
         lambda opt: Sojourn(
             opt.sojourn, scenario, opt.seconds or 100,
@@ -207,6 +268,7 @@ def radio_case(scenario, hops=None):
         ),
         lambda opt: Ns2(opt.seconds or 100, program="radio.tcl", **radio_options(scenario, hops)),
         no_ns3,
+        no_htsim,
     ]
 
 
@@ -246,7 +308,7 @@ CASES = {
 }
 # Their packets take different ways in each simulator, so that time is what they have in common.
 PER_SECOND = ("radio-3", "radio-15", "radio-50")
-PEERS = ("sojourn", "ns-2.35", "ns-3")
+PEERS = ("sojourn", "ns-2.35", "ns-3", "htsim")
 
 
 def measure(case, options):
@@ -329,6 +391,7 @@ def main():
     parser.add_argument("--seconds", type=float, help="simulated seconds; of ns-3 in rrul only")
     parser.add_argument("--ns3-seconds", type=float, help="of ns-3 in 1g and 10g")
     parser.add_argument("--sojourn", default=str(ROOT / "target/release/sojourn"))
+    parser.add_argument("--htsim", metavar="DIR", help="a clone of csg-htsim; else it is fetched")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     options = parser.parse_args()
     for case in options.case:
