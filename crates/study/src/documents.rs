@@ -249,6 +249,18 @@ fn the_page_of_steering_says_how_many_runs_its_claims_take() {
     assert_eq!(seen, 2, "rows with claims");
 }
 
+#[test]
+fn each_statement_of_a_paper_says_where_it_stands() {
+    let names = ["figure", "table", "section", "algorithm"];
+    for name in NAMES.into_iter().filter(|name| *name != "l4s") {
+        for claim in load(name).claims.iter().filter(|claim| !claim.own) {
+            let said = format!("{} {}", claim.statement, claim.published).to_lowercase();
+            let says = names.iter().any(|place| said.contains(place));
+            assert!(says, "{name}, {}: in which section or figure?", claim.id);
+        }
+    }
+}
+
 /// What a check allows. "About" is 15 % each way, also where the bound is a reference's.
 fn tolerance(text: &str) -> Option<f64> {
     let (_, said) = text.rsplit_once(" within ")?;
