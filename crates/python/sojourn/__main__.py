@@ -77,6 +77,7 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queue", metavar="SPEC", help="a queue beside the study's own")
     parser.add_argument("--claims", metavar="IDS", default="", help="only these, with commas")
     parser.add_argument("--quick", action="store_true", help="one seed, no slow settings")
+    parser.add_argument("--all", action="store_true", help="settings too that take hours")
     parser.add_argument("--seeds", type=int, help="number of seeds")
     parser.add_argument("--resume", action="store_true", help="run only what DIR lacks")
     parser.add_argument("--jobs", type=int, help="runs at a time")
@@ -195,6 +196,7 @@ def _reproduce(words: argparse.Namespace) -> None:
         queue=words.queue,
         claims=[one for one in words.claims.split(",") if one],
         quick=words.quick,
+        all_settings=words.all,
         seeds=words.seeds,
         jobs=words.jobs,
         out=words.out,

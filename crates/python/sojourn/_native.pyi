@@ -147,7 +147,7 @@ def evaluate(
 def studies() -> list[tuple[str, str]]: ...
 def reproduce(
     study: str,
-    choice: tuple[list[str], bool, int | None],
+    choice: tuple[list[str], tuple[bool, bool], int | None],
     queue: tuple[str, str, Sequence[tuple[str, str, Callable[[int, str], object]]]] | None,
     jobs: int | None,
     out: tuple[str | None, bool, bool],

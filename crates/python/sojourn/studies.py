@@ -100,6 +100,7 @@ def reproduce(
     queue: str | aqm.Factory | None = None,
     claims: Sequence[str] = (),
     quick: bool = False,
+    all_settings: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -125,6 +126,9 @@ def reproduce(
         Ids of the claims that are asked for; all of them by default.
     quick
         One seed, and without settings that take long.
+    all_settings
+        Also settings that are otherwise run only for ``claims`` about them, because they take
+        hours. Not with ``claims`` or ``quick``.
     seeds
         The number of seeds (1 to 10 000), instead of the scenarios' own. Not with ``quick``.
     out
@@ -151,6 +155,8 @@ def reproduce(
     """
     if quick and seeds is not None:
         raise ValueError("quick has one seed: leave out seeds or quick")
+    if all_settings and (quick or claims):
+        raise ValueError("all_settings runs the whole study: leave out claims and quick")
     if seeds is not None and not 1 <= seeds <= 10_000:
         raise ValueError(f"seeds is {seeds}: a study has 1 to 10 000")
     if out is None and (resume or overwrite):
@@ -159,6 +165,7 @@ def reproduce(
     if world != "sim":
         options = [f"--claims={','.join(claims)}"] if claims else []
         options += ["--quick"] if quick else []
+        options += ["--all"] if all_settings else []
         options += [] if seeds is None else [f"--seeds={seeds}"]
         options += [] if jobs is None else [f"--jobs={jobs}"]
         options += ["--resume"] if resume else []
@@ -181,7 +188,7 @@ def reproduce(
     with Bar(None, shown=progress) as bar:
         native = _native.reproduce(
             os.fspath(study),
-            (list(claims), quick, seeds),
+            (list(claims), (quick, all_settings), seeds),
             own,
             jobs,
             (place, resume, overwrite),

@@ -106,20 +106,25 @@ impl RunFolder {
 type Own = (String, String, Vec<StandIn>);
 
 /// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `choice`
-/// is of claims, whether it is to be quick, and of a number of seeds. `out` is a folder for the
+/// is of claims, whether it is quick and whether it has all settings, and of a number of seeds. `out` is a folder for the
 /// results, whether it is gone on with, and whether others' results in it go.
 #[pyfunction]
 #[pyo3(signature = (study, choice, queue, jobs, out, progress))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     study: &str,
-    choice: (Vec<String>, bool, Option<u64>),
+    choice: (Vec<String>, (bool, bool), Option<u64>),
     queue: Option<Own>,
     jobs: Option<NonZeroUsize>,
     out: (Option<PathBuf>, bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Reproduced> {
-    let (claims, quick, seeds) = choice;
+    let (claims, (quick, all), seeds) = choice;
+    let extent = match (quick, all) {
+        (true, _) => Extent::Quick,
+        (_, true) => Extent::All,
+        _ => Extent::Usual,
+    };
     let options = Options {
         seeds: if quick { Some(1) } else { seeds },
         ..Options::default()
@@ -134,7 +139,7 @@ pub(crate) fn reproduce(
         }
     }
     let choice = study
-        .choose(&claims, if quick { Extent::Quick } else { Extent::Usual })
+        .choose(&claims, extent)
         .map_err(|unknown| error::run(py, &unknown.to_string()))?;
     let (out, resume, overwrite) = out;
     let owner = Owner::Study(study.name.clone());

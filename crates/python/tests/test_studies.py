@@ -122,6 +122,8 @@ def test_folders_of_others_are_left_alone(small: Path, tmp_path: Path, one_flow:
 def test_what_does_not_go_together_is_refused(small: Path) -> None:
     with pytest.raises(ValueError, match="leave out seeds or quick"):
         sojourn.reproduce(small, quick=True, seeds=2)
+    with pytest.raises(ValueError, match="leave out claims and quick"):
+        sojourn.reproduce(small, claims=["S1"], all_settings=True)
     with pytest.raises(ValueError, match="1 to 10 000"):
         sojourn.reproduce(small, seeds=0)
     with pytest.raises(ValueError, match="name it with out"):
