@@ -106,8 +106,9 @@ impl RunFolder {
 type Own = (String, String, Vec<StandIn>);
 
 /// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `choice`
-/// is of claims, whether it is quick and whether it has all settings, and of a number of seeds. `out` is a folder for the
-/// results, whether it is gone on with, and whether others' results in it go.
+/// is of claims, whether it is quick and whether it has all settings, and of a number of seeds.
+/// `out` is a folder for the results, whether it is gone on with, and whether others' results in it
+/// go.
 #[pyfunction]
 #[pyo3(signature = (study, choice, queue, jobs, out, progress))]
 pub(crate) fn reproduce(
