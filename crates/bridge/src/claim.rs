@@ -3,8 +3,8 @@
 //! A file for each interface under [`STATE`], by network namespace: its lock (`flock(2)`) says that
 //! a bridge lives, and goes with the process however that ends; its text says what that bridge has
 //! changed, so that the next one, or `sojourn bridge --restore`, can undo what a killed one left.
-//! An interface is known by name, index and address, a kernel bridge by index and a random word
-//! that it bears as its alias: a name alone says nothing about who made a thing.
+//! An interface is known by index and address, a kernel bridge by index and a random word that it
+//! bears as its alias: a name says nothing about who made a thing, and may change.
 
 use crate::clsact::remove_left;
 use crate::fail_open::remove_own;
@@ -110,6 +110,14 @@ fn identity(interface: &Interface) -> Value {
     json!({"interface": interface.name, "index": interface.index, "address": interface.address})
 }
 
+/// Whether a claim is about this interface.
+fn is_about(known: &Value, interface: &Interface) -> bool {
+    let (known, identity) = (&known["interface"], identity(interface));
+    ["index", "address"]
+        .iter()
+        .all(|key| known[key] == identity[key])
+}
+
 impl Claim {
     /// Claims an interface of the calling thread's namespace.
     ///
@@ -140,7 +148,7 @@ impl Claim {
         let known = read(&file);
         let identity = identity(interface);
         // Another interface of that name is as it was made.
-        let left_over = if known["interface"] == identity {
+        let left_over = if is_about(&known, interface) {
             Changed::read(&known)
         } else {
             Changed::default()
@@ -242,17 +250,21 @@ pub fn restore() -> io::Result<Vec<String>> {
             continue;
         };
         let known = read(&file);
-        let there = Interface::find(&name).ok();
+        let index = known["interface"]["index"].as_u64();
+        let there = index
+            .and_then(|index| Interface::name_of(index.try_into().ok()?).ok())
+            .and_then(|now| Interface::look_up(&now).ok());
         let changed = Changed::read(&known);
         let mut undone = Vec::new();
         if changed.bridge.as_ref().is_some_and(remove_own) {
             undone.push("the kernel bridge is removed");
         }
-        if let Some(it) = there.filter(|it| known["interface"] == identity(it)) {
+        if let Some(it) = there.filter(|it| is_about(&known, it)) {
             if remove_left(it.index) {
                 undone.push("the filter at its ingress is removed");
             }
-            if changed.offloads != Offloads::default() && changed.offloads.turn_on(&name).is_ok() {
+            if changed.offloads != Offloads::default() && changed.offloads.turn_on(&it.name).is_ok()
+            {
                 undone.push("offloads are on again");
             }
         } else {

@@ -11,13 +11,15 @@
 use crate::claim::{Claim, OwnBridge};
 use crate::clock::Clock;
 use crate::forwarding::random_word;
-use crate::interface::{Interface, has_address};
+use crate::interface::{Interface, addressed};
 use crate::links::Links;
 use crate::namespace::Namespace;
 use crate::port::Port;
 use crate::sys::{Gate, Held, Hook, wait_for_packets};
 use sojourn_units::Time;
+use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod error;
@@ -70,12 +72,10 @@ impl FailOpenBridge {
         claims: &mut [Claim],
         ports: &mut [[Port; 2]],
     ) -> Result<Self, FailOpenError> {
-        for interface in [left, right] {
-            if has_address(&interface.name) {
-                return Err(FailOpenError::Address(interface.name.clone()));
-            }
-        }
         let mut netlink = Links::open().map_err(FailOpenError::of("netlink"))?;
+        if let Some(name) = addressed(&mut netlink, &[left.index, right.index]) {
+            return Err(FailOpenError::Address(name));
+        }
         let left_over = claims
             .iter()
             .find_map(Claim::left_bridge)
@@ -92,7 +92,7 @@ impl FailOpenBridge {
         match masters {
             (Some(master), Some(other)) if master == other => {
                 let name = bridge_name(&mut netlink, master)?;
-                if has_address(&name) {
+                if let Some(name) = addressed(&mut netlink, &[master]) {
                     return Err(FailOpenError::Address(name));
                 }
                 let own = left_over.filter(|own| own.index == master);
@@ -140,6 +140,11 @@ impl FailOpenBridge {
     /// What it is called now.
     pub(crate) fn name(&self) -> String {
         locked(&self.place).name.clone()
+    }
+
+    /// Its index now.
+    pub(crate) fn index(&self) -> u32 {
+        locked(&self.place).index
     }
 
     /// For the monitor.
@@ -235,11 +240,13 @@ fn is_own(netlink: &mut Links, own: &OwnBridge) -> bool {
     link.is_ok_and(|link| link.alias() == Some(&own.alias))
 }
 
-/// The name of the bridge to which both interfaces belong, if there is one.
-pub(crate) fn common_master(left: &Interface, right: &Interface) -> Option<String> {
+/// Index and name of the bridge to which both interfaces belong, if there is one.
+pub(crate) fn common_master(left: &Interface, right: &Interface) -> Option<(u32, String)> {
     let mut netlink = Links::open().ok()?;
     match masters(&mut netlink, left, right).ok()? {
-        (Some(master), Some(other)) if master == other => bridge_name(&mut netlink, master).ok(),
+        (Some(master), Some(other)) if master == other => {
+            Some((master, bridge_name(&mut netlink, master).ok()?))
+        }
         _ => None,
     }
 }
@@ -298,19 +305,19 @@ fn kernel_can(hook: Hook) -> Result<Option<&'static str>, FailOpenError> {
 /// Why nothing would.
 pub(crate) fn foresee(ports: [&Interface; 2], hook: Hook) -> Result<String, FailOpenError> {
     let [left, right] = ports;
-    for interface in ports {
-        if has_address(&interface.name) {
-            return Err(FailOpenError::Address(interface.name.clone()));
-        }
-    }
     let mut netlink = Links::open().map_err(FailOpenError::of("netlink"))?;
+    if let Some(name) = addressed(&mut netlink, &ports.map(|port| port.index)) {
+        return Err(FailOpenError::Address(name));
+    }
+    let mut bridge = None;
     let who = match masters(&mut netlink, left, right)? {
         (None, None) => "a kernel bridge".to_owned(),
         (Some(master), Some(other)) if master == other => {
             let name = bridge_name(&mut netlink, master)?;
-            if has_address(&name) {
+            if let Some(name) = addressed(&mut netlink, &[master]) {
                 return Err(FailOpenError::Address(name));
             }
+            bridge = Some(master);
             format!("kernel bridge `{name}`")
         }
         _ => {
@@ -319,7 +326,7 @@ pub(crate) fn foresee(ports: [&Interface; 2], hook: Hook) -> Result<String, Fail
         }
     };
     let remark = kernel_can(hook)?;
-    match (in_the_way(), remark) {
+    match (in_the_way(ports, bridge), remark) {
         (Some(why), _) => Err(FailOpenError::Filtered(why)),
         (None, Some(remark)) => Ok(format!("{who} takes over ({remark})")),
         (None, None) => Ok(format!("{who} takes over")),
@@ -377,9 +384,7 @@ fn create(netlink: &mut Links) -> Result<(String, OwnBridge), FailOpenError> {
         let name = format!("{NAME}{number}");
         match netlink.bridge(&name) {
             Ok(()) => {
-                // The bridge itself must not speak IPv6 on the link. Without this file there
-                // is no IPv6.
-                let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+                let _ = silence(&name);
                 let index = Interface::index_of(&name)
                     .map_err(FailOpenError::of(format!("look up the bridge `{name}`")))?;
                 let alias = format!("sojourn {:016x}", random_word());
@@ -399,6 +404,23 @@ fn create(netlink: &mut Links) -> Result<(String, OwnBridge), FailOpenError> {
     Err(FailOpenError::TooMany)
 }
 
+/// Where the kernel is told whether an interface has IPv6; no such file where there is none.
+fn ipv6_off(name: &str) -> PathBuf {
+    Path::new("/proc/sys/net/ipv6/conf")
+        .join(name)
+        .join("disable_ipv6")
+}
+
+/// Has a bridge itself not speak IPv6 on the link.
+fn silence(name: &str) -> io::Result<()> {
+    fs::write(ipv6_off(name), "1")
+}
+
+/// Whether a bridge itself speaks IPv6 on the link.
+fn speaks(name: &str) -> bool {
+    fs::read_to_string(ipv6_off(name)).is_ok_and(|text| text.trim() == "0")
+}
+
 fn build(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
     for port in ports {
         netlink.set_master(port.index, bridge)?;
@@ -408,8 +430,15 @@ fn build(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result
 
 /// Has a bridge of ours and its ports be as they are to be.
 fn settle(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
-    if !netlink.link(bridge)?.is_plain_bridge() {
+    let link = netlink.link(bridge)?;
+    if !link.is_plain_bridge() {
         netlink.make_plain(bridge)?;
+    }
+    if let Some(name) = link.name().filter(|name| speaks(name)) {
+        silence(name)?;
+    }
+    for entry in netlink.entries(bridge, ports.map(|port| port.index))? {
+        netlink.remove_entry(&entry)?;
     }
     netlink.up(bridge)?;
     for port in ports {

@@ -1,6 +1,7 @@
 //! Network interfaces by name, and the offloads of theirs that would spoil latency.
 
 use crate::forwarding::BridgeError;
+use crate::links::Links;
 use crate::sys::{self, Request};
 use std::io;
 
@@ -28,6 +29,13 @@ impl Interface {
     /// What the kernel refuses.
     pub fn index_of(name: &str) -> io::Result<u32> {
         Request::about(name)?.index()
+    }
+
+    /// The name that the interface with this index has now.
+    pub(crate) fn name_of(index: u32) -> io::Result<String> {
+        let link = Links::open()?.link(index)?;
+        let name = link.name().map(str::to_owned);
+        name.ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     /// Looks it up in the calling thread's namespace, in whatever state it is.
@@ -69,9 +77,27 @@ impl Interface {
     }
 }
 
+/// The first of these interfaces, and of the VLAN interfaces on them, by whose address the host can
+/// be reached.
+pub(crate) fn addressed(links: &mut Links, interfaces: &[u32]) -> Option<String> {
+    let vlans = links.vlans().unwrap_or_default();
+    let mut indexes = interfaces.to_vec();
+    let mut names = Vec::new();
+    let mut at = 0;
+    // A VLAN may be on another one.
+    while let Some(&index) = indexes.get(at) {
+        let link = links.link(index);
+        names.extend(link.ok().and_then(|link| link.name().map(str::to_owned)));
+        let on = vlans.iter().filter(|(_, vlan)| vlan.below() == Some(index));
+        indexes.extend(on.map(|(vlan, _)| *vlan));
+        at += 1;
+    }
+    names.into_iter().find(|name| has_address(name))
+}
+
 /// Whether the host can be reached by an address of the interface: any of IPv4, and those of IPv6
 /// beyond the link.
-pub(crate) fn has_address(name: &str) -> bool {
+fn has_address(name: &str) -> bool {
     /// Scopes of `/proc/net/if_inet6`: on this host, on this link.
     const NEAR: [&str; 2] = ["10", "20"];
     if Request::about(name).is_ok_and(|mut asked| asked.has_ipv4_address()) {
@@ -148,16 +174,17 @@ impl Offloads {
 /// Offloads of an interface that are off as long as this lives.
 #[derive(Debug)]
 pub(crate) struct OffloadsOff {
-    name: String,
+    /// It may get another name meanwhile.
+    interface: u32,
     offloads: Offloads,
 }
 
 impl OffloadsOff {
     /// Turns these off.
-    pub(crate) fn new(name: &str, offloads: Offloads) -> io::Result<Self> {
-        offloads.set(name, false)?;
+    pub(crate) fn new(interface: &Interface, offloads: Offloads) -> io::Result<Self> {
+        offloads.set(&interface.name, false)?;
         Ok(Self {
-            name: name.to_owned(),
+            interface: interface.index,
             offloads,
         })
     }
@@ -166,6 +193,6 @@ impl OffloadsOff {
 impl Drop for OffloadsOff {
     fn drop(&mut self) {
         // The interface may be gone by now, and its settings with it.
-        let _ = self.offloads.turn_on(&self.name);
+        let _ = Interface::name_of(self.interface).and_then(|name| self.offloads.turn_on(&name));
     }
 }

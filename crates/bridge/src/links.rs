@@ -13,14 +13,20 @@ pub const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_GETLINK: u16 = 18;
 const RTM_SETLINK: u16 = 19;
+const RTM_DELNEIGH: u16 = 29;
+const RTM_GETNEIGH: u16 = 30;
 
+const IFLA_ADDRESS: u16 = 1;
 /// A link's name.
 pub const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+/// The link below a VLAN, by index, and its namespace if that is another one.
+const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
 const IFLA_OPERSTATE: u16 = 16;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_IFALIAS: u16 = 20;
+const IFLA_LINK_NETNSID: u16 = 37;
 /// In `IFLA_LINKINFO`; data are those of the kind, and those of a port those of its master's kind.
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
@@ -30,15 +36,57 @@ const IFLA_BR_FORWARD_DELAY: u16 = 1;
 const IFLA_BR_STP_STATE: u16 = 5;
 const IFLA_BR_VLAN_FILTERING: u16 = 7;
 const IFLA_BR_MCAST_SNOOPING: u16 = 23;
+const IFLA_BR_NF_CALL_IPTABLES: u16 = 36;
+const IFLA_BR_NF_CALL_IP6TABLES: u16 = 37;
+const IFLA_BR_NF_CALL_ARPTABLES: u16 = 38;
 const IFLA_BRPORT_STATE: u16 = 1;
+/// Whether it sends frames back where they came from.
+const IFLA_BRPORT_MODE: u16 = 4;
 const IFLA_BRPORT_LEARNING: u16 = 8;
 const IFLA_BRPORT_UNICAST_FLOOD: u16 = 9;
+const IFLA_BRPORT_PROXYARP: u16 = 10;
+const IFLA_BRPORT_PROXYARP_WIFI: u16 = 12;
 const IFLA_BRPORT_FLUSH: u16 = 24;
 const IFLA_BRPORT_MCAST_FLOOD: u16 = 27;
 const IFLA_BRPORT_BCAST_FLOOD: u16 = 30;
 const IFLA_BRPORT_GROUP_FWD_MASK: u16 = 31;
+const IFLA_BRPORT_NEIGH_SUPPRESS: u16 = 32;
 const IFLA_BRPORT_ISOLATED: u16 = 33;
+/// Whether it passes on only what comes from known addresses (802.1X), and lets those wait.
+const IFLA_BRPORT_LOCKED: u16 = 39;
+const IFLA_BRPORT_MAB: u16 = 40;
+const NDA_LLADDR: u16 = 2;
+const NDA_MASTER: u16 = 9;
+/// `struct ndmsg`: its length, and the flag of an entry in a bridge's table.
+const NEIGHBOUR: usize = 12;
+const NTF_MASTER: u8 = 4;
+const AF_BRIDGE: u8 = libc::AF_BRIDGE as u8;
 const BRIDGE: &str = "bridge";
+const VLAN: &str = "vlan";
+/// What a bridge of ours does not do, as values of zero. Kernels ignore kinds that they do not
+/// know.
+const BRIDGE_OFF: [(u16, &[u8]); 6] = [
+    (IFLA_BR_STP_STATE, &[0; 4]),
+    (IFLA_BR_VLAN_FILTERING, &[0]),
+    (IFLA_BR_MCAST_SNOOPING, &[0]),
+    (IFLA_BR_NF_CALL_IPTABLES, &[0]),
+    (IFLA_BR_NF_CALL_IP6TABLES, &[0]),
+    (IFLA_BR_NF_CALL_ARPTABLES, &[0]),
+];
+/// Settings of a port of ours: it passes on what the other one gets, and nothing else.
+const PORT: [(u16, u8); 11] = [
+    (IFLA_BRPORT_MODE, 0),
+    (IFLA_BRPORT_LEARNING, 0),
+    (IFLA_BRPORT_UNICAST_FLOOD, 1),
+    (IFLA_BRPORT_MCAST_FLOOD, 1),
+    (IFLA_BRPORT_BCAST_FLOOD, 1),
+    (IFLA_BRPORT_PROXYARP, 0),
+    (IFLA_BRPORT_PROXYARP_WIFI, 0),
+    (IFLA_BRPORT_NEIGH_SUPPRESS, 0),
+    (IFLA_BRPORT_ISOLATED, 0),
+    (IFLA_BRPORT_LOCKED, 0),
+    (IFLA_BRPORT_MAB, 0),
+];
 const IF_OPER_UP: u8 = 6;
 const IFF_UP: u32 = 1;
 const BR_STATE_FORWARDING: u8 = 3;
@@ -50,6 +98,12 @@ const GROUPS: u16 = 0xfffd;
 pub struct Link(u32, Vec<u8>);
 
 impl Link {
+    /// From an answer without its header, `struct ifinfomsg` and attributes.
+    fn read(body: &[u8]) -> Option<Self> {
+        let attributes = body.get(header(0, 0).len()..)?;
+        Some(Self(word(body, 2)?, attributes.to_vec()))
+    }
+
     fn text(attributes: &[u8], kind: u16) -> Option<&str> {
         let value = find(attributes, kind)?;
         std::str::from_utf8(value.strip_suffix(&[0])?).ok()
@@ -74,8 +128,18 @@ impl Link {
     }
 
     pub(crate) fn is_bridge(&self) -> bool {
+        self.is(BRIDGE)
+    }
+
+    fn is(&self, kind: &str) -> bool {
         let info = find(&self.1, IFLA_LINKINFO).unwrap_or_default();
-        Self::text(info, IFLA_INFO_KIND) == Some(BRIDGE)
+        Self::text(info, IFLA_INFO_KIND) == Some(kind)
+    }
+
+    /// The index of the link below a VLAN, if that is in the same namespace.
+    pub(crate) fn below(&self) -> Option<u32> {
+        let is_far = find(&self.1, IFLA_LINK_NETNSID).is_some();
+        word(find(&self.1, IFLA_LINK)?, 0).filter(|_| !is_far)
     }
 
     /// Whether it is to be up.
@@ -83,12 +147,29 @@ impl Link {
         self.0 & IFF_UP != 0
     }
 
-    /// Whether it is a bridge that looks at neither VLANs nor a spanning tree.
+    /// Its hardware address.
+    fn address(&self) -> Option<&[u8]> {
+        find(&self.1, IFLA_ADDRESS)
+    }
+
+    /// Whether this bridge calls iptables, ip6tables and arptables, whatever the sysctls say.
+    pub(crate) fn calls_netfilter(&self) -> [bool; 3] {
+        let info = find(&self.1, IFLA_LINKINFO).unwrap_or_default();
+        let data = find(info, IFLA_INFO_DATA).unwrap_or_default();
+        [
+            IFLA_BR_NF_CALL_IPTABLES,
+            IFLA_BR_NF_CALL_IP6TABLES,
+            IFLA_BR_NF_CALL_ARPTABLES,
+        ]
+        .map(|kind| find(data, kind).is_some_and(|it| it != [0]))
+    }
+
+    /// Whether it is a bridge that only forwards, as [`Links::make_plain`] leaves it.
     pub(crate) fn is_plain_bridge(&self) -> bool {
         let info = find(&self.1, IFLA_LINKINFO).unwrap_or_default();
         let data = find(info, IFLA_INFO_DATA).unwrap_or_default();
-        let is_zero = |kind| find(data, kind).is_none_or(|it| it.iter().all(|byte| *byte == 0));
-        is_zero(IFLA_BR_STP_STATE) && is_zero(IFLA_BR_VLAN_FILTERING)
+        let is_off = |(kind, off)| find(data, kind).is_none_or(|it| it == off);
+        BRIDGE_OFF.into_iter().all(is_off)
     }
 
     /// Whether it forwards as a port of its bridge.
@@ -98,10 +179,9 @@ impl Link {
 
     /// Whether it is a port as ours are: see [`Links::set_port`].
     pub(crate) fn is_plain_port(&self) -> bool {
-        self.of_port(IFLA_BRPORT_LEARNING) == Some(&[0])
-            && self.of_port(IFLA_BRPORT_UNICAST_FLOOD) == Some(&[1])
-            && self.of_port(IFLA_BRPORT_GROUP_FWD_MASK) == Some(&GROUPS.to_ne_bytes())
-            && self.of_port(IFLA_BRPORT_ISOLATED) != Some(&[1])
+        let as_ours = |(kind, value)| self.of_port(kind).is_none_or(|it| it == [value]);
+        self.of_port(IFLA_BRPORT_GROUP_FWD_MASK) == Some(&GROUPS.to_ne_bytes())
+            && PORT.into_iter().all(as_ours)
     }
 
     fn of_port(&self, kind: u16) -> Option<&[u8]> {
@@ -114,6 +194,9 @@ impl Link {
         find(&self.1, IFLA_OPERSTATE) == Some(&[IF_OPER_UP])
     }
 }
+
+/// An entry of a bridge's address table, as the kernel tells it.
+pub(crate) struct Entry(Vec<u8>);
 
 /// `struct ifinfomsg`: the link with this index, and the flags that are set.
 pub fn header(index: u32, flags: u32) -> [u8; 16] {
@@ -157,12 +240,11 @@ impl Links {
         self.change(RTM_NEWLINK, CREATE | EXCL, &header(0, 0), &attributes)
     }
 
-    /// Has a bridge look at neither VLANs nor a spanning tree, as [`Self::bridge`] makes it.
+    /// Has a bridge only forward, as [`Self::bridge`] makes it: no spanning tree, no VLANs, no
+    /// groups that somebody joins, no rules of netfilter for it alone.
     pub(crate) fn make_plain(&mut self, index: u32) -> io::Result<()> {
-        for data in [
-            attribute(IFLA_BR_STP_STATE, &0_u32.to_ne_bytes()),
-            attribute(IFLA_BR_VLAN_FILTERING, &[0]),
-        ] {
+        for (kind, off) in BRIDGE_OFF {
+            let data = attribute(kind, off);
             let changed = self.change(RTM_NEWLINK, 0, &header(index, 0), &info(BRIDGE, &data));
             match changed {
                 // Nor does a kernel that cannot.
@@ -178,16 +260,10 @@ impl Links {
     /// what it has learned; the groups of LLDP, EAPOL, LACP and others pass. `forwards` has it
     /// forward too, which is refused while it is down.
     pub(crate) fn set_port(&mut self, index: u32, forwards: bool) -> io::Result<()> {
-        let mut data = [
-            attribute(IFLA_BRPORT_LEARNING, &[0]),
-            attribute(IFLA_BRPORT_UNICAST_FLOOD, &[1]),
-            attribute(IFLA_BRPORT_MCAST_FLOOD, &[1]),
-            attribute(IFLA_BRPORT_BCAST_FLOOD, &[1]),
-            attribute(IFLA_BRPORT_GROUP_FWD_MASK, &GROUPS.to_ne_bytes()),
-            attribute(IFLA_BRPORT_ISOLATED, &[0]),
-            attribute(IFLA_BRPORT_FLUSH, &[]),
-        ]
-        .concat();
+        let mut data = PORT.map(|(kind, value)| attribute(kind, &[value])).concat();
+        let groups = GROUPS.to_ne_bytes();
+        data.extend(attribute(IFLA_BRPORT_GROUP_FWD_MASK, &groups));
+        data.extend(attribute(IFLA_BRPORT_FLUSH, &[]));
         if forwards {
             data.extend(attribute(IFLA_BRPORT_STATE, &[BR_STATE_FORWARDING]));
         }
@@ -197,6 +273,39 @@ impl Links {
         ];
         let attributes = attribute(IFLA_LINKINFO, &parts.concat());
         self.change(RTM_NEWLINK, 0, &header(index, 0), &attributes)
+    }
+
+    /// Entries of the address table of a bridge of ours that are not its own and its ports'
+    /// addresses: frames for such an address leave by one port alone, or not at all.
+    pub(crate) fn entries(&mut self, bridge: u32, ports: [u32; 2]) -> io::Result<Vec<Entry>> {
+        let [left, right] = ports;
+        let mut own = Vec::new();
+        for index in [bridge, left, right] {
+            own.extend(self.link(index)?.address().map(<[u8]>::to_vec));
+        }
+        // The header of a link, which the kernel takes here to send one bridge's alone.
+        let mut of_bridge = header(0, 0).to_vec();
+        of_bridge[0] = AF_BRIDGE;
+        of_bridge.extend(attribute(IFLA_MASTER, &bridge.to_ne_bytes()));
+        let mut entries = self.list(RTM_GETNEIGH, &of_bridge)?;
+        entries.retain(|entry| {
+            let attributes = entry.get(NEIGHBOUR..).unwrap_or_default();
+            let master = find(attributes, NDA_MASTER).and_then(|it| word(it, 0));
+            let address = find(attributes, NDA_LLADDR);
+            master == Some(bridge) && address.is_some_and(|it| own.iter().all(|own| own != it))
+        });
+        Ok(entries.into_iter().map(Entry).collect())
+    }
+
+    /// Removes an entry of a bridge's address table.
+    pub(crate) fn remove_entry(&mut self, Entry(entry): &Entry) -> io::Result<()> {
+        let port = word(entry, 1).ok_or_else(cut_off)?;
+        let address = find(&entry[NEIGHBOUR..], NDA_LLADDR).ok_or_else(cut_off)?;
+        let mut header = [0; NEIGHBOUR];
+        header[0] = AF_BRIDGE;
+        header[4..8].copy_from_slice(&port.to_ne_bytes());
+        header[10] = NTF_MASTER;
+        self.change(RTM_DELNEIGH, 0, &header, &attribute(NDA_LLADDR, address))
     }
 
     /// Brings a link up.
@@ -228,12 +337,17 @@ impl Links {
     /// What the kernel refuses.
     pub fn link(&mut self, index: u32) -> io::Result<Link> {
         let body = self.ask(RTM_GETLINK, &header(index, 0), &[])?;
-        let flags = word(&body, 2);
-        let attributes = body.get(header(0, 0).len()..);
-        let link = flags
-            .zip(attributes)
-            .map(|(flags, attributes)| Link(flags, attributes.to_vec()));
-        link.ok_or_else(cut_off)
+        Link::read(&body).ok_or_else(cut_off)
+    }
+
+    /// The VLAN interfaces on an interface of this namespace: index and link.
+    pub(crate) fn vlans(&self) -> io::Result<Vec<(u32, Link)>> {
+        let of_kind = info(VLAN, &[]);
+        let answers = self.list(RTM_GETLINK, &[&header(0, 0)[..], &of_kind].concat())?;
+        let vlans = answers
+            .iter()
+            .filter_map(|body| Some((word(body, 1)?, Link::read(body)?)));
+        Ok(vlans.filter(|(_, link)| link.is(VLAN)).collect())
     }
 
     /// Makes a request that is answered by what was asked for: the answer without its header.

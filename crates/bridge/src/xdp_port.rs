@@ -13,7 +13,8 @@ use crate::btf;
 use crate::checksum;
 use crate::clock::Clock;
 use crate::forwarding::{BATCH, Frame, FramePort, Pool, PortCounters, VlanTag};
-use crate::interface::{Interface, Offloads, has_address};
+use crate::interface::{Interface, Offloads, addressed};
+use crate::links::Links;
 use crate::moderation::Moderation;
 use crate::napi::Napis;
 use crate::sys::{
@@ -128,7 +129,8 @@ pub(crate) fn open(
 /// The queues that an interface receives from, if it can be had.
 fn queues(interface: &Interface) -> Result<u32, XdpRefusal> {
     let name = &interface.name;
-    if has_address(name) {
+    let mut links = Links::open().map_err(failed("open a socket"))?;
+    if addressed(&mut links, &[interface.index]).is_some() {
         return Err(XdpRefusal::Address);
     }
     if Offloads::on(name).is_ok_and(|on| on.rx_vlan) {

@@ -11,7 +11,7 @@ use sojourn_bridge::netlink::{
     ACK, CREATE, ERROR, NESTED, attribute, connect, message, messages, outcome,
     protocols::NETLINK_NETFILTER,
 };
-use sojourn_bridge::{Bridge, BridgeConfig, FailOpen, Hook, NoObserver, Remote, restore};
+use sojourn_bridge::{Bridge, BridgeConfig, FailOpen, Hook, NoObserver, Remote, Request, restore};
 use sojourn_units::Span;
 use std::fs;
 use std::process::Command;
@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
+
+/// `ETHTOOL_SGRO`.
+const SET_GRO: u32 = 0x2c;
 
 fn kept() -> BridgeConfig {
     let mut config = plain();
@@ -78,9 +81,26 @@ fn a_way_round_that_vanishes_is_mended() {
             "`a1` learns",
         ),
         ("bridge link set dev b1 state 0", "`b1` does not forward"),
+        ("bridge link set dev a1 bcast_flood off", "does not pass"),
+        ("bridge link set dev b1 mcast_flood off", "does not pass"),
+        ("bridge link set dev b1 hairpin on", "does not pass"),
+        ("bridge link set dev b1 locked on", "does not pass"),
+        ("bridge link set dev a1 neigh_suppress on", "does not pass"),
         (
             "ip link set sojourn0 type bridge stp_state 1",
             "a spanning tree",
+        ),
+        (
+            "ip link set sojourn0 type bridge mcast_snooping 1",
+            "snooping",
+        ),
+        (
+            "bridge fdb add 02:00:00:00:00:07 dev a1 master static",
+            "an address in its table",
+        ),
+        (
+            "sysctl -q net.ipv6.conf.sojourn0.disable_ipv6=0",
+            "`sojourn0` speaks IPv6",
         ),
     ] {
         let link = Link::new();
@@ -245,6 +265,62 @@ fn addresses_and_bridges_of_others_are_told() {
         heard.recv_timeout(PATIENCE).expect("it is told");
         assert!(remote.fail_open().well, "{:?}", remote.fail_open());
     });
+}
+
+/// A VLAN's packets come to the interface below it, and so to us.
+#[test]
+fn an_address_of_a_vlan_counts_as_one_of_its_interface() {
+    let link = Link::new();
+    let made = link.middle.run(|| {
+        let words = "link add link a1 name a1.5 up type vlan id 5";
+        Command::new("ip").args(words.split(' ')).status()
+    });
+    if !made.expect("these tests need iproute2").success() {
+        return eprintln!("passed over: this kernel has no VLANs");
+    }
+    looked_after(&link, kept(), |remote, heard| {
+        assert!(remote.fail_open().well, "{:?}", remote.fail_open());
+        link.middle.ip("address add 192.0.2.1/24 dev a1.5");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(said.contains("`a1.5` has an IP address"), "{said}");
+    });
+    let error = link.middle.run(|| Bridge::open(kept()).err());
+    let why = error.expect("it refuses").to_string();
+    assert!(why.contains("`a1.5` has an IP address"), "{why}");
+}
+
+/// Everything is about an interface, not about what it is called.
+#[test]
+fn interfaces_may_get_other_names() {
+    let link = Link::new();
+    let gro = |name: &str, on: bool| {
+        let of = |name| sojourn_bridge::gathering(name).expect("it is there");
+        assert_eq!(
+            !link.middle.run(|| of(name)).is_empty(),
+            on,
+            "GRO of {name}"
+        );
+    };
+    link.middle.run(|| {
+        let mut asked = Request::about("a1").expect("it is there");
+        asked.ethtool(SET_GRO, 1).expect("veth has GRO");
+    });
+    looked_after(&link, kept(), |remote, heard| {
+        gro("a1", false);
+        link.middle
+            .ip("link set a1 name a9\n link set sojourn0 name other\n \
+             address add 192.0.2.1/24 dev a9");
+        let first = heard.recv_timeout(PATIENCE).expect("it is told");
+        // Both may come in one look.
+        let said = first
+            + &heard
+                .recv_timeout(Duration::from_secs(3))
+                .unwrap_or_default();
+        assert!(said.contains("`a9` has an IP address"), "{said}");
+        assert!(said.contains("kernel bridge `other`"), "{said}");
+        assert!(remote.fail_open().ready, "{said}");
+    });
+    gro("a9", true);
 }
 
 /// What is lost is told before it is, and what will happen is known before the start.

@@ -7,9 +7,9 @@
 //! of.
 
 use super::filters::in_the_way;
-use super::{KernelBridge, bridge_name, build, locked, make, remember, remove, settle};
+use super::{KernelBridge, bridge_name, build, locked, make, remember, remove, settle, speaks};
 use crate::claim::Claim;
-use crate::interface::{Interface, has_address};
+use crate::interface::{Interface, addressed};
 use crate::links::{Link, Links};
 use crate::netlink::{Socket, connect, protocols::NETLINK_ROUTE};
 use crate::sys::Held;
@@ -127,7 +127,9 @@ impl Looker {
         loop {
             if asked.is_none_or(|at| at.elapsed() >= FILTERS_REST) {
                 asked = Some(Instant::now());
-                self.filters = self.watched.place.as_ref().and_then(|_| in_the_way());
+                let bridge = self.watched.place.as_ref().map(|place| locked(place).index);
+                let ports = self.watched.ports.each_ref();
+                self.filters = bridge.and_then(|bridge| in_the_way(ports, Some(bridge)));
             }
             let (mut state, mended) = self.look();
             let has_mended = mended.is_some();
@@ -190,13 +192,10 @@ impl Looker {
             Ok(mended) => mended,
             Err(why) => return (FailOpenState::not_ready(&why), gate.unwrap_or_default()),
         };
-        let ports = &self.watched.ports;
-        let mut names = ports
-            .iter()
-            .map(|port| port.name.as_str())
-            .chain([place.name.as_str()]);
-        let addressed = names.find(|name| has_address(name));
-        let mut state = FailOpenState::of(&place.name, addressed, self.filters.as_deref());
+        let [left, right] = self.watched.ports.each_ref().map(|port| port.index);
+        let addressed = addressed(&mut self.links, &[left, right, place.index]);
+        let filters = self.filters.as_deref();
+        let mut state = FailOpenState::of(&place.name, addressed.as_deref(), filters);
         let gate = gate.unwrap_or_else(|why| {
             let _ = write!(state.text, ", but every frame passes twice: {why}");
             state.well = false;
@@ -253,20 +252,28 @@ impl Looker {
 
     /// Mends what is ours, and says what was wrong.
     fn mend(&mut self, place: &mut KernelBridge) -> Result<Option<String>, String> {
-        let ports = self.watched.ports.clone();
         let links = &mut self.links;
         let mut masters = [None; 2];
-        for (master, port) in masters.iter_mut().zip(&ports) {
-            let link = links.link(port.index);
-            *master = link
-                .map_err(|_| format!("`{}` is gone", port.name))?
-                .master();
+        for (master, port) in masters.iter_mut().zip(&mut self.watched.ports) {
+            let asked = links.link(port.index);
+            let link = asked.map_err(|_| format!("`{}` is gone", port.name))?;
+            *master = link.master();
+            // Somebody may have given it another one.
+            link.name().unwrap_or_default().clone_into(&mut port.name);
         }
+        let ports = self.watched.ports.clone();
         let ports = [&ports[0], &ports[1]];
-        let is_there = links.link(place.index).is_ok_and(|link| match &place.own {
-            Some(own) => link.alias() == Some(&own.alias),
-            None => link.is_bridge(),
-        });
+        let bridge = links
+            .link(place.index)
+            .ok()
+            .filter(|link| match &place.own {
+                Some(own) => link.alias() == Some(&own.alias),
+                None => link.is_bridge(),
+            });
+        let is_there = bridge.is_some();
+        if let Some(name) = bridge.as_ref().and_then(Link::name) {
+            name.clone_into(&mut place.name);
+        }
         match masters {
             [Some(one), Some(other)] if one == other => {
                 if one != place.index {
@@ -365,7 +372,18 @@ fn wrong(
         return Ok(Some(format!("`{name}` is down")));
     }
     if ours && !bridge.is_plain_bridge() {
-        return Ok(Some(format!("`{name}` has a spanning tree or VLANs")));
+        let what = "has a spanning tree, VLANs, snooping or netfilter of its own";
+        return Ok(Some(format!("`{name}` {what}")));
+    }
+    if ours && speaks(name) {
+        return Ok(Some(format!("`{name}` speaks IPv6 itself")));
+    }
+    if ours {
+        let entries = links.entries(index, ports.map(|port| port.index));
+        if !entries.map_err(|error| error.to_string())?.is_empty() {
+            let what = "has an address in its table, whose frames it does not pass on to the other";
+            return Ok(Some(format!("`{name}` {what} side")));
+        }
     }
     for port in ports {
         let link = of(links, port.index)?;

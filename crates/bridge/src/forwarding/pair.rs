@@ -147,7 +147,7 @@ impl Bridge {
         }
         let pulses = Pulses::new(engines.len());
         let names = [left.name.clone(), right.name.clone()];
-        remote.set_fail_open(fallback.state());
+        remote.set_fail_open(fallback.state([&left, &right]));
         let workers =
             engines
                 .into_iter()
@@ -385,12 +385,13 @@ impl Fallback {
         }
     }
 
-    fn state(&self) -> FailOpenState {
+    fn state(&self, ports: [&Interface; 2]) -> FailOpenState {
         match self {
             Self::NotWanted => FailOpenState::off(),
             Self::Impossible(why) => FailOpenState::impossible(&why.to_string()),
             Self::Bridge(bridge) => {
-                FailOpenState::of(&bridge.name(), None, in_the_way().as_deref())
+                let filters = in_the_way(ports, Some(bridge.index()));
+                FailOpenState::of(&bridge.name(), None, filters.as_deref())
             }
         }
     }
@@ -435,7 +436,7 @@ fn offloads_off(
         if let Some(claim) = claim {
             claim.remember_offloads(offloads).doing(&what)?;
         }
-        off.push(OffloadsOff::new(name, offloads).doing(&what)?);
+        off.push(OffloadsOff::new(interface, offloads).doing(&what)?);
     }
     Ok(off)
 }
@@ -451,8 +452,9 @@ fn set_up_fallback(
         FailOpen::Off => Fallback::NotWanted,
         wanted => {
             let keep = config.keep_bridge;
+            let over = common_master(left, right).map(|(index, _)| index);
             if wanted == FailOpen::Require
-                && let Some(why) = in_the_way()
+                && let Some(why) = in_the_way([left, right], over)
             {
                 return Err(BridgeError::FailOpen(FailOpenError::Filtered(why)));
             }
@@ -465,7 +467,7 @@ fn set_up_fallback(
     };
     match common_master(left, right) {
         None => Ok(without),
-        Some(name) => Err(BridgeError::Doubled {
+        Some((_, name)) => Err(BridgeError::Doubled {
             name,
             reason: match without {
                 Fallback::Impossible(why) => why.to_string(),
