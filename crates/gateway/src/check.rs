@@ -282,8 +282,8 @@ fn crowds(read: &Subscribers) -> Table {
         ">up",
         ">down",
         ">circuits",
-        ">least up",
-        ">least down",
+        ">guaranteed up",
+        ">guaranteed down",
     ]);
     for site in read.sites() {
         let [up, down] = site.rates.map(show_rate);

@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 from . import aqm, plugins
@@ -118,6 +118,10 @@ def _axes(words: argparse.Namespace) -> dict[str, Any]:
     return axes
 
 
+def _counted(what: Sized, name: str) -> str:
+    return f"{len(what)} {name}{'' if len(what) == 1 else 's'}"
+
+
 def _check(words: argparse.Namespace) -> None:
     axes = _axes(words)
     given = text_of(words.file)
@@ -128,7 +132,7 @@ def _check(words: argparse.Namespace) -> None:
     print(checked.warnings, end="", file=sys.stderr)
     title = f": {checked.title}" if checked.title else ""
     cells = {tuple(params) for params, _ in checked.runs}
-    print(f"{checked.name}{title}\n{len(cells)} cells, {len(checked)} runs\n")
+    print(f"{checked.name}{title}\n{_counted(cells, 'cell')}, {_counted(checked, 'run')}\n")
     names = {stand_in: name for stand_in, name, _ in stands.makers + stands.controls}
     for field, values in checked.axes:
         print(f"{field}: {', '.join(names.get(value, value) for value in values)}")
