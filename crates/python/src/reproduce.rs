@@ -121,11 +121,6 @@ pub(crate) fn reproduce(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Reproduced> {
     let (claims, (quick, all), seeds) = choice;
-    let extent = match (quick, all) {
-        (true, _) => Extent::Quick,
-        (_, true) => Extent::All,
-        _ => Extent::Usual,
-    };
     let options = Options {
         seeds: if quick { Some(1) } else { seeds },
         ..Options::default()
@@ -140,7 +135,7 @@ pub(crate) fn reproduce(
         }
     }
     let choice = study
-        .choose(&claims, extent)
+        .choose(&claims, extent(quick, all))
         .map_err(|unknown| error::run(py, &unknown.to_string()))?;
     let (out, resume, overwrite) = out;
     let owner = Owner::Study(study.name.clone());
@@ -194,6 +189,15 @@ pub(crate) fn reproduce(
         pages,
         results: Py::new(py, results)?,
     })
+}
+
+/// Which settings of a study run.
+const fn extent(quick: bool, all: bool) -> Extent {
+    match (quick, all) {
+        (true, _) => Extent::Quick,
+        (_, true) => Extent::All,
+        _ => Extent::Usual,
+    }
 }
 
 /// A study with another queue beside its own.
