@@ -89,6 +89,15 @@ fn what_is_wrong_is_said() {
 }
 
 /// Its own figures under another name are judged as its own.
+/// The cells of a table alone.
+fn without_figures(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once(",ns3,3,") {
+        Some((cell, _)) => format!("{cell},ns3,3{}\n", ",".repeat(14)),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
 #[test]
 fn another_simulators_table_is_judged() {
     let dir = tempfile::tempdir().expect("a folder can be made");
@@ -129,12 +138,6 @@ fn another_simulators_table_is_judged() {
         said,
         counts(page.lines().find(|line| line.starts_with("| all ")))
     );
-    let bare: Vec<String> = text
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_once(",ns3,3,"))
-        .map(|(cell, _)| format!("{cell},ns3,3{}", ",".repeat(14)))
-        .collect();
     // What cannot be judged is said.
     for (text, why) in [
         (
@@ -142,10 +145,7 @@ fn another_simulators_table_is_judged() {
             "it is empty: its first line is to be `phase,rate,",
         ),
         (format!("{head}\n"), "it has no cell"),
-        (
-            format!("{head}\n{}\n", bare.join("\n")),
-            "no cell has a figure",
-        ),
+        (without_figures(&text), "no cell has a figure"),
         (
             text.replace(",ns3,", ",sim,"),
             "the world `sim` is one of Sojourn's",
