@@ -170,6 +170,8 @@ pub(crate) struct Scoreboard {
     rack: Rack,
     /// The three highest SACKed records, highest first, plus one (0: none).
     highest: [u64; 3],
+    /// Ranges whose whole segments are all marked as arrived: those of the last ACK that had any.
+    reported: [(u64, u64); 3],
     /// Everything below has been judged by the duplicate threshold.
     dup_judged: u64,
     /// No record below is waiting for its first loss verdict by RACK.
@@ -198,6 +200,7 @@ impl Scoreboard {
             retransmitted: 0,
             reno_sacked: 0,
             highest: [0; 3],
+            reported: [(0, 0); 3],
             dup_judged: 0,
             rack_judged: 0,
             rack_waiting: None,
@@ -378,7 +381,8 @@ impl Scoreboard {
                 break;
             }
             if record.end() > una {
-                // Acknowledged in the middle: keep the rest.
+                // Acknowledged in the middle: keep the rest, which a range may now hold whole.
+                self.reported = [(0, 0); 3];
                 let record = self.get_mut(id);
                 record.len = (record.end() - una) as u16;
                 record.start = una;
@@ -407,8 +411,31 @@ impl Scoreboard {
         self.reno_sacked = self.reno_sacked.min(self.reno_room());
     }
 
+    /// Marks everything in these ranges as arrived; empty ones tell nothing. ACKs repeat what those
+    /// before have reported (RFC 2018 section 4), which is looked at once (as Linux, whose
+    /// `recv_sack_cache` has the last ACK's).
+    pub(crate) fn sack_all(&mut self, ranges: [(u64, u64); 3], out: &mut Outcome) {
+        let mut fresh = [(0, 0); 3];
+        let mut count = 0;
+        for (start, end) in ranges {
+            let repeats = |&(first, last): &(u64, u64)| first <= start && end <= last;
+            if start < end && !self.reported.iter().any(repeats) {
+                fresh[count] = (start, end);
+                count += 1;
+            }
+        }
+        self.reported = ranges;
+        // In the order of sending, or what one ACK reports would seem to have been reordered.
+        if count > 1 {
+            fresh[..count].sort_unstable();
+        }
+        for (start, end) in fresh.into_iter().take(count) {
+            self.sack(start, end, out);
+        }
+    }
+
     /// Marks everything between `start` and `end` as arrived.
-    pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Outcome) {
+    fn sack(&mut self, start: u64, end: u64, out: &mut Outcome) {
         let mut id = self.find(start);
         loop {
             id = self.next_unsacked(id);

@@ -127,6 +127,7 @@ impl Scoreboard {
         }
         self.sacked = 0;
         self.highest = [0; 3];
+        self.reported = [(0, 0); 3];
         self.dup_judged = self.first;
         self.rack_judged = self.first;
         self.rack_waiting = None;

@@ -42,6 +42,7 @@ proptest! {
         let mut board = Scoreboard::new(false);
         let mut model: Vec<Model> = Vec::new();
         let mut una = 0;
+        let mut last = [(0, 0); 2];
         let mut out = Outcome::default();
         for step in steps {
             let flight = model.len() - una;
@@ -62,7 +63,10 @@ proptest! {
                     let start = una + 1 + usize::from(at) % (flight - 1);
                     let end = (start + usize::from(len)).min(model.len());
                     let before = out.sacked;
-                    board.sack(start as u64 * LEN, end as u64 * LEN, &mut out);
+                    let range = (start as u64 * LEN, end as u64 * LEN);
+                    // With those before, as ACKs do.
+                    board.sack_all([range, last[0], last[1]], &mut out);
+                    last = [range, last[0]];
                     let fresh = model[start..end].iter().filter(|one| !one.sacked).count();
                     prop_assert_eq!((out.sacked - before) as usize, fresh);
                     for one in &mut model[start..end] {
@@ -132,7 +136,8 @@ fn a_burst_of_losses_is_found_as_the_sacks_come() {
     }
     let mut out = Outcome::default();
     for index in 10_000..20_000 {
-        board.sack(10_000 * LEN, (index + 1) * LEN, &mut out);
+        let range = (10_000 * LEN, (index + 1) * LEN);
+        board.sack_all([range, (0, 0), (0, 0)], &mut out);
         board.judge_by_duplicates();
     }
     assert_eq!((board.sacked(), board.lost()), (10_000, 10_000));
@@ -160,8 +165,39 @@ fn a_timeout_leaves_what_was_sent_within_a_round_trip() {
         now: at(110),
         ..Outcome::default()
     };
-    board.sack(2 * LEN, 3 * LEN, &mut out);
+    board.sack_all([(2 * LEN, 3 * LEN), (0, 0), (0, 0)], &mut out);
     board.mark_all_lost(at(110), true);
     let lost: Vec<bool> = (0..4).map(|id| board.get(id).has(LOST)).collect();
     assert_eq!(lost, [true, true, false, false]);
+}
+
+/// What an ACK repeats is passed over, unless the receiver has dropped it since, or a segment that
+/// the range held in part has become shorter.
+#[test]
+fn a_range_that_was_reported_counts_again_when_something_has_changed() {
+    let mut board = Scoreboard::new(false);
+    for index in 0..4 {
+        board.push(
+            index * LEN,
+            LEN as u16,
+            false,
+            Time::ZERO,
+            &Stamp::default(),
+        );
+    }
+    let sacked = |board: &mut Scoreboard, start, end| {
+        let mut out = Outcome::default();
+        board.sack_all([(start, end), (0, 0), (0, 0)], &mut out);
+        out.sacked
+    };
+    assert_eq!(sacked(&mut board, LEN, 3 * LEN), 2);
+    assert_eq!(sacked(&mut board, LEN, 3 * LEN), 0);
+    board.ack_through(LEN, board.highest(), &mut Outcome::default());
+    // Its head has been reported and yet times out: reneging.
+    board.mark_all_lost(Time::ZERO, false);
+    assert_eq!(sacked(&mut board, LEN, 3 * LEN), 2);
+    assert_eq!(sacked(&mut board, 3 * LEN + 5, 4 * LEN), 0);
+    board.ack_through(3 * LEN + 5, board.highest(), &mut Outcome::default());
+    assert_eq!(sacked(&mut board, 3 * LEN + 5, 4 * LEN), 1);
+    board.check();
 }

@@ -358,7 +358,7 @@ impl Sender {
         out: &mut Outcome,
     ) {
         let blocks = segment.sack_blocks();
-        let mut fresh = [(0, 0); 3];
+        let mut ranges = [(0, 0); 3];
         for (index, block) in blocks.iter().enumerate() {
             let start = seq::offset(isn, block.start, self.una);
             let end = seq::offset(isn, block.end, self.una);
@@ -374,14 +374,10 @@ impl Sender {
                 continue;
             }
             if end > self.una {
-                fresh[index] = (start.max(self.una), end);
+                ranges[index] = (start.max(self.una), end);
             }
         }
-        // In the order of sending, or what one ACK reports would seem to have been reordered.
-        fresh.sort_unstable();
-        for (start, end) in fresh.into_iter().filter(|&(_, end)| end > 0) {
-            self.board.sack(start, end, out);
-        }
+        self.board.sack_all(ranges, out);
     }
 
     /// RFC 2883 section 4: below the ACK, or inside the second block.
