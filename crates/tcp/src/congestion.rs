@@ -275,14 +275,16 @@ impl Control {
         tell!(self, control => control.on_ack(ack));
     }
 
-    /// [`on_ack`](Self::on_ack) for CUBIC beyond slow start, of an ACK after which the window may
-    /// grow: it asks for little of what an event says. False where it is another control's.
-    #[inline]
+    /// [`on_ack`](Self::on_ack) for CUBIC beyond slow start, which asks for little of what an event
+    /// says; `grows`: the window limits, and may grow after this ACK. False where it is another
+    /// control's.
+    #[expect(clippy::inline_always, reason = "as `Sender::finish_ack`")]
+    #[inline(always)]
     pub(crate) fn avoid(
         &mut self,
         delivered: u32,
         rtt: Option<Span>,
-        window_limited: bool,
+        grows: bool,
         now: Time,
     ) -> bool {
         let Dispatch::Cubic(cubic) = &mut self.kind else {
@@ -291,7 +293,7 @@ impl Control {
         if cubic.in_slow_start() {
             return false;
         }
-        cubic.avoid(delivered, rtt, window_limited, now);
+        cubic.avoid(delivered, rtt, grows, now);
         self.said.window = cubic.window();
         true
     }

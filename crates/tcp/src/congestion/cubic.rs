@@ -104,17 +104,12 @@ impl Cubic {
         self.window.in_slow_start()
     }
 
-    /// [`on_ack`](CongestionControl::on_ack) beyond slow start, when the window may grow.
+    /// [`on_ack`](CongestionControl::on_ack) beyond slow start; `grows`: as far as the ACK is
+    /// concerned.
     #[inline]
-    pub(super) fn avoid(
-        &mut self,
-        delivered: u32,
-        rtt: Option<Span>,
-        window_limited: bool,
-        now: Time,
-    ) {
+    pub(super) fn avoid(&mut self, delivered: u32, rtt: Option<Span>, grows: bool, now: Time) {
         self.note_delay(rtt, now);
-        if window_limited && delivered > 0 {
+        if grows && delivered > 0 {
             let count = self.count(delivered, now);
             self.window.grow_each(delivered, count);
         }

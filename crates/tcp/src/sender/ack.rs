@@ -69,7 +69,7 @@ struct Told {
     delivered: u32,
     delivered_bytes: u64,
     newly_lost: u32,
-    advanced: bool,
+    may_grow: bool,
     ece: bool,
     marked: Option<(u32, u64)>,
     rate: Option<RateSample>,
@@ -300,7 +300,13 @@ impl Sender {
     ) {
         let now = out.now;
         let round_start = self.counts_round(rate.as_ref());
-        if PLAIN && (self.control).avoid(out.delivered, rtt, self.usage.limited, now) {
+        let reducing = !PLAIN && self.recovery.reducing() && !self.control.controls_recovery();
+        if reducing {
+            self.reduce(facts.delivered, facts.newly_lost, facts.advanced);
+        }
+        let may_grow = !reducing && facts.advanced;
+        let grows = may_grow && self.usage.limited;
+        if self.control.avoid(facts.delivered, rtt, grows, now) {
             self.lost_by_timer = 0;
             return;
         }
@@ -310,7 +316,7 @@ impl Sender {
             delivered: facts.delivered,
             delivered_bytes: out.delivered_bytes,
             newly_lost: facts.newly_lost,
-            advanced: facts.advanced,
+            may_grow,
             ece: facts.ece,
             marked: facts.marked,
             rate,
@@ -467,10 +473,6 @@ impl Sender {
     #[inline(never)]
     fn tell_control(&mut self, told: &Told) {
         let now = told.now;
-        let reducing = self.recovery.reducing() && !self.control.controls_recovery();
-        if reducing {
-            self.reduce(told.delivered, told.newly_lost, told.advanced);
-        }
         // An echo is meant for all that its ACK delivers.
         let (marked, marked_bytes) = match told.marked {
             Some(marked) => marked,
@@ -510,7 +512,7 @@ impl Sender {
             ecn_echo: told.ece,
             marked,
             marked_bytes,
-            may_grow: !reducing && told.advanced,
+            may_grow: told.may_grow,
         });
         // The rates that follow say what the control has let go, not what the path can do.
         if self.control.limits_itself() {
