@@ -93,8 +93,24 @@ impl AccessLinks {
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
     pub(crate) fn send_up(&mut self, packet: &Packet, now: Time) -> Option<Time> {
+        let (arrival, _) = self.start_up(packet, now);
+        self.hold(packet, arrival)
+    }
+
+    /// Starts a packet on its uplink at `now`: when it arrives, and whether no other is before it.
+    /// It is to be [held](Self::hold) until then.
+    #[expect(clippy::inline_always, reason = "as `send_up`")]
+    #[inline(always)]
+    pub(crate) fn start_up(&mut self, packet: &Packet, now: Time) -> (Time, bool) {
         let lane = &mut self.lanes[packet.way.index()];
         let arrival = lane.send(UP, &self.pace, now, packet.len);
+        (arrival, lane.last == NONE)
+    }
+
+    /// Holds a packet that has been started. Tells when it arrives if no other is before it.
+    #[expect(clippy::inline_always, reason = "as `send_up`")]
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, packet: &Packet, arrival: Time) -> Option<Time> {
         let place = UplinkPacket {
             arrival,
             next: NONE,
@@ -109,6 +125,7 @@ impl AccessLinks {
             self.pool.push(place);
             self.pool.len() as u32 - 1
         };
+        let lane = &mut self.lanes[packet.way.index()];
         let before = std::mem::replace(&mut lane.last, index);
         if before == NONE {
             lane.first = index;

@@ -158,6 +158,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         sample_every: Window::of(cell).every,
         sample_at: Time::ZERO,
         look_at: Time::ZERO,
+        ahead_before: Time::ZERO,
         events: 0,
         digest: 0xcbf2_9ce4_8422_2325,
         wishes: Wishes::default(),

@@ -172,6 +172,14 @@ impl Calendar {
         (Time::from_nanos((key >> 65) as u64), source)
     }
 
+    /// Whether what happens at `time` comes before all events but the one that is being handled.
+    #[inline]
+    pub(crate) fn is_next(&self, time: Time) -> bool {
+        let time = time.as_nanos() << 1;
+        let soonest = high(self.soon[self.len % PLACES]).min(high(self.bound));
+        time < soonest && time < high(self.far_top)
+    }
+
     /// Adds an event. Everything that is added while another one is being handled sorts after that.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, source: OwnerKey) {
@@ -206,16 +214,16 @@ impl Calendar {
     #[inline]
     fn insert_soon(&mut self, key: Key) {
         self.len += 1;
-        let mut place = self.len;
+        let mut place = self.len % PLACES;
         loop {
-            let before = self.soon[(place - 1) % PLACES];
-            if high(before) > high(key) {
+            let before = place.wrapping_sub(1) % PLACES;
+            if high(self.soon[before]) > high(key) {
                 break;
             }
-            self.soon[place % PLACES] = before;
-            place -= 1;
+            self.soon[place] = self.soon[before];
+            place = before;
         }
-        self.soon[place % PLACES] = key;
+        self.soon[place] = key;
     }
 
     /// The list is full: moves the latest half of it into the heap behind. Returns whether the key

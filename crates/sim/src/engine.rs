@@ -3,17 +3,17 @@
 mod app;
 mod fork;
 mod held;
+mod receive;
 mod results;
 
 use crate::calendar::{Owner, OwnerKey};
 use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
-use crate::packet::{Body, Packet};
-use crate::tap::Seen;
+use receive::{Ahead, left};
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
-use sojourn_tcp::{Codepoint, State};
+use sojourn_tcp::State;
 use sojourn_units::{Span, Time};
 use sojourn_world::{CongestionState, FlowRecorder, Progress, WorldName};
 
@@ -104,6 +104,8 @@ pub(crate) struct Engine {
     pub(crate) sample_at: Time,
     /// When anything is to be done before an event: that, or the reports at the end.
     pub(crate) look_at: Time,
+    /// No event from here on is taken [ahead](receive::Ahead).
+    pub(crate) ahead_before: Time,
     pub(crate) events: u64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
@@ -140,6 +142,10 @@ impl Engine {
         let over = self.end + self.drain;
         let limit = until.min(over);
         let mut pause = watch.next(self.events);
+        self.ahead_before = match watch {
+            Watch::Seldom => limit + Span::from_nanos(1),
+            Watch::News | Watch::Single => Time::ZERO,
+        };
         loop {
             let (now, source) = self.net.passage.calendar.next();
             if now > limit {
@@ -159,7 +165,7 @@ impl Engine {
             }
             // By events and not by time: a crowded run makes many in little time, and is the one
             // that must be watched.
-            if self.events.is_multiple_of(PROGRESS_EVENTS) {
+            if watch == Watch::Seldom || self.events.is_multiple_of(PROGRESS_EVENTS) {
                 self.look_around(now)?;
                 if progress(now.min(self.end)).is_break() {
                     return Err(Stop::Interrupted);
@@ -231,8 +237,13 @@ impl Engine {
         self.fold(now, source);
         match source.owner() {
             Owner::Pipe(index) => {
-                let again = self.pipe_event(index, now);
+                let (again, ahead) = self.pipe_event(index, now);
                 self.end_event(again, Owner::Pipe(index));
+                if let Some(Ahead { at, packet }) = ahead {
+                    self.events += 1;
+                    self.fold(at, OwnerKey::of(Owner::Uplink(packet.way)));
+                    self.net.arrive_up(&packet, at);
+                }
             }
             Owner::Uplink(way) => {
                 let again = self.net.uplink_event(way, now);
@@ -365,10 +376,10 @@ impl Engine {
 
     /// The packet at the head of a pipe arrives.
     #[inline]
-    fn pipe_event(&mut self, index: usize, now: Time) -> Option<Time> {
+    fn pipe_event(&mut self, index: usize, now: Time) -> (Option<Time>, Option<Ahead>) {
         let pipe = &mut self.net.passage.pipes[index];
         if pipe.armed != now {
-            return None; // stale
+            return (None, None); // stale
         }
         // A change of the delay arms a pipe anew, so that the event above may be stale: taking it
         // out of the calendar would cost a search.
@@ -376,13 +387,15 @@ impl Engine {
         let Some(&packet) = pipe.arrived(now) else {
             let again = pipe.due();
             pipe.armed = again.unwrap_or(Time::MAX);
-            return again;
+            return (again, None);
         };
         pipe.advance();
         // Armed before the packet goes on: what follows may put another into this pipe.
         let again = pipe.due();
-        pipe.armed = again.unwrap_or(Time::MAX);
+        let armed = again.unwrap_or(Time::MAX);
+        pipe.armed = armed;
         let forwarding = &self.net.passage.forwarding;
+        let mut ahead = None;
         match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
             Next::Interface(next) => {
                 let mut packet = packet;
@@ -390,101 +403,10 @@ impl Engine {
                     self.net.offer(next as usize, &packet, now);
                 }
             }
-            Next::Host => self.receive_here(&packet, now),
+            Next::Host => ahead = self.receive_here(&packet, armed, now),
             Next::Nowhere => debug_assert!(false, "a packet left its way"),
         }
-        again
-    }
-
-    /// A packet has arrived at the end of its way, over a radio.
-    #[inline(never)]
-    fn receive(&mut self, packet: &Packet, now: Time) {
-        self.receive_here(packet, now);
-    }
-
-    /// A packet has arrived at the end of its way. Compiled into the loop, as are those that it
-    /// calls.
-    #[expect(clippy::inline_always, reason = "see above")]
-    #[inline(always)]
-    fn receive_here(&mut self, packet: &Packet, now: Time) {
-        if self.net.passage.tapped.is_some() {
-            self.net.passage.show(Seen::Received, packet, now);
-        }
-        let index = packet.way.back().index();
-        let endpoint = &mut self.endpoints[index];
-        let first = !packet.way.is_forth();
-        let flow = self.flows[index / 2] as usize;
-        let recorder = &mut self.recorders[flow];
-        if let Some(spp) = recorder.spp().filter(|_| endpoint.paired) {
-            // A pair of observers sees what a capture at both hosts would: by the sending time
-            // where the transport has it, by the identity of the packet where not.
-            match endpoint.transport.sent(packet) {
-                Some(sent) => spp.passed(now, !first, sent),
-                None => spp.reached(now, !first, packet.identity()),
-            }
-        }
-        if !first {
-            // Without the link's header, as a host's socket counts, so that worlds with other
-            // headers agree.
-            recorder.received(now, u32::from(packet.len - self.link_header));
-            let ecn = Codepoint::from_bits(packet.tos);
-            if ecn != Codepoint::NotEct {
-                recorder.received_ecn(now, ecn == Codepoint::Ce);
-            }
-        }
-        match (packet.body(), &mut endpoint.transport) {
-            (Body::Datagram { datagram, sent }, transport) => {
-                if let Some(token) = packet.token()
-                    && let Some(outside) = &mut self.net.passage.outside
-                {
-                    outside.arrived(token, packet, sent, now);
-                }
-                // A line that duplicates must not make a flow look faster than it is.
-                if transport.has_come(datagram) {
-                    return recorder.datagram_repeated(sent);
-                }
-                recorder.datagram_received(now, sent);
-                if !first {
-                    recorder.delivered(now, u64::from(datagram.len));
-                    if let Some(other) = self.other_ways[flow]
-                        && let Some(spp) = self.recorders[other].spp()
-                    {
-                        spp.passed(now, false, sent);
-                    }
-                }
-                self.tell(index, Input::Datagram(datagram), now);
-            }
-            // Streams end with the run. Datagrams go on for a moment: one that is under way is
-            // not lost.
-            (Body::Segment(_), _) if now > self.end => return,
-            (Body::Segment(segment), Transport::Tcp { connection, .. }) => {
-                let ecn = Codepoint::from_bits(packet.tos);
-                let news = connection.receive(segment, ecn, now);
-                if let Some(rtt) = news.rtt
-                    && first
-                {
-                    recorder.rtt(now, rtt);
-                }
-                if news.delivered > 0 {
-                    let notable = app::deliver(endpoint, recorder, news.delivered, now);
-                    if notable | endpoint.hears {
-                        self.hear(index, news.delivered, notable, now);
-                    }
-                }
-                if news.established | news.writable {
-                    self.turn(index, news, now);
-                }
-            }
-            (Body::Segment(_), Transport::Udp { .. }) => {
-                debug_assert!(false, "a segment for a socket of datagrams");
-            }
-        }
-        // Of the segments that data comes in every other one leaves nothing to be done.
-        let asked = !self.wishes.connections.is_empty() || !self.datagrams.is_empty();
-        if !asked && self.endpoints[index].transport.is_quiet() {
-            return self.arm_endpoint(index);
-        }
-        self.flush(index, now);
+        (again, ahead)
     }
 
     /// Something is due at an endpoint: its start, its stop, the app's timer, TCP's timer.
@@ -527,19 +449,20 @@ impl Engine {
     fn send_segments(&mut self, index: usize, now: Time) {
         let endpoint = &mut self.endpoints[index];
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
-        while let Transport::Tcp { connection, .. } = &mut endpoint.transport
-            && let Some(sent) = connection.poll_transmit(now)
-        {
+        let mut last = None;
+        while let Transport::Tcp { connection, .. } = &mut endpoint.transport {
+            let alike = (last.as_mut()).is_some_and(|sent| connection.poll_alike(sent, now));
+            if !alike {
+                last = connection.poll_transmit(now);
+            }
+            let Some(sent) = &last else {
+                break;
+            };
             if sent.segment.payload > 0 && endpoint.is_first() {
                 recorder.sent(now, 1, u64::from(sent.retransmission));
             }
             let packet = endpoint.segment(sent.segment, sent.ecn);
-            if let Some(spp) = recorder.spp()
-                && endpoint.paired
-                && endpoint.transport.sent(&packet).is_none()
-            {
-                spp.left(now, endpoint.is_first(), packet.identity());
-            }
+            left(recorder, endpoint, &packet, now);
             self.net.emit_here(&packet, now);
         }
     }

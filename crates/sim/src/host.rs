@@ -2,7 +2,7 @@
 
 use crate::packet::{Body, Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port, Wishes};
-use sojourn_tcp::{Codepoint, Connection, Segment};
+use sojourn_tcp::{Codepoint, Connection, Owes, Segment};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Flow, FlowRecorder, Received};
 use std::collections::VecDeque;
@@ -53,12 +53,12 @@ impl Transport {
         })
     }
 
-    /// Whether it has nothing to send by itself.
+    /// What it has to send by itself.
     #[inline]
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub(crate) fn owes(&self) -> Owes {
         match self {
-            Self::Tcp { connection, .. } => connection.is_quiet(),
-            Self::Udp { .. } => true,
+            Self::Tcp { connection, .. } => connection.owes(),
+            Self::Udp { .. } => Owes::Nothing,
         }
     }
 

@@ -91,6 +91,38 @@ impl Net {
         }
     }
 
+    /// [`emit`](Self::emit) of what is the last thing of an event. A packet that arrives at the end
+    /// of its access link before all events, and before this time, is not put there: tells when it
+    /// [arrives](Self::arrive_up).
+    #[expect(clippy::inline_always, reason = "as `emit_here`")]
+    #[inline(always)]
+    pub(crate) fn emit_last(&mut self, packet: &Packet, before: Time, now: Time) -> Option<Time> {
+        let passage = &mut self.passage;
+        let (None, Forwarding::Table(_), Some(access)) =
+            (&passage.tapped, &passage.forwarding, &mut passage.access)
+        else {
+            self.emit(packet, now);
+            return None;
+        };
+        let (arrival, is_first) = access.start_up(packet, now);
+        if is_first && arrival < before && passage.calendar.is_next(arrival) {
+            return Some(arrival);
+        }
+        if let Some(arrival) = access.hold(packet, arrival) {
+            let source = OwnerKey::of(Owner::Uplink(packet.way));
+            passage.calendar.push(arrival, source);
+        }
+        None
+    }
+
+    /// A packet has arrived at the end of its access link.
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
+    pub(crate) fn arrive_up(&mut self, packet: &Packet, now: Time) {
+        let first = self.passage.forwarding.first(packet);
+        self.offer_here(first, packet, now);
+    }
+
     /// Takes all packets that are queued or on the way: the run is over.
     pub(crate) fn empty(&mut self, now: Time) -> Vec<Packet> {
         let passage = &mut self.passage;
@@ -242,8 +274,7 @@ impl Net {
         let access = self.passage.access.as_mut()?;
         let (place, again) = access.arrive(way)?;
         let packet = *access.arrived(place)?;
-        let first = self.passage.forwarding.first(&packet);
-        self.offer_here(first, &packet, now);
+        self.arrive_up(&packet, now);
         again
     }
 

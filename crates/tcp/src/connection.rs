@@ -29,6 +29,19 @@ pub struct Transmit {
     pub ecn: Codepoint,
     /// Data that was sent before.
     pub retransmission: bool,
+    /// One [like it](Connection::poll_alike) may follow.
+    repeats: bool,
+}
+
+/// What [`Connection::poll_transmit`] has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owes {
+    /// Nothing.
+    Nothing,
+    /// To return one ACK.
+    Ack,
+    /// Perhaps more than that.
+    More,
 }
 
 /// What a received segment did.
@@ -376,13 +389,29 @@ impl Connection {
         (next != Time::MAX).then_some(next)
     }
 
-    /// Whether [`poll_transmit`](Self::poll_transmit) has nothing to send and nothing to do, which
-    /// is soon found out of an end that only receives.
-    #[inline]
-    pub fn is_quiet(&self) -> bool {
-        let owes = self.receiver.ack_now | self.sender.window_probe | self.syn_ack_first;
-        let open = self.phase == Phase::Open && self.pace_timer == Time::MAX;
-        !owes && open && self.sender.is_idle() && !self.receiver.owes_earlier()
+    /// What [`poll_transmit`](Self::poll_transmit) has to do, which is soon found out of an end
+    /// that only receives.
+    #[expect(clippy::inline_always, reason = "mostly it is a few comparisons")]
+    #[inline(always)]
+    pub fn owes(&self) -> Owes {
+        let more = self.sender.window_probe | self.syn_ack_first | self.receiver.owes_earlier();
+        let waits = self.phase != Phase::Open || self.pace_timer != Time::MAX;
+        if more || waits || !self.sender.is_idle() {
+            Owes::More
+        } else if self.receiver.ack_now {
+            Owes::Ack
+        } else {
+            Owes::Nothing
+        }
+    }
+
+    /// The ACK of an end that [owes that](Owes::Ack), after which it owes nothing.
+    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[inline(always)]
+    pub fn take_ack(&mut self, now: Time) -> Transmit {
+        debug_assert_eq!(self.owes(), Owes::Ack);
+        let number = seq::wire(self.isn, self.sender.next);
+        self.plain_here(number, Flags::ACK, now)
     }
 
     /// The next segment to send, if any.
@@ -397,9 +426,7 @@ impl Connection {
         }
         if self.sender.is_idle() {
             self.pace_timer = Time::MAX;
-            let number = seq::wire(self.isn, self.sender.next);
-            let owed = self.receiver.ack_now;
-            return owed.then(|| self.plain_here(number, Flags::ACK, now));
+            return self.owed_ack(now);
         }
         let room = match self.receiver.sack_count() {
             0 => self.mss,
@@ -407,7 +434,9 @@ impl Connection {
         };
         if self.sender.is_calm() {
             if let Some(outgoing) = self.sender.poll_calm(room, now) {
-                return Some(self.data_here(&outgoing, room, now));
+                let mut sent = self.data_here(&outgoing, room, now);
+                sent.repeats = room == self.mss && !self.receiver.echo();
+                return Some(sent);
             }
             self.pace_timer = Time::MAX;
             return self.owed_ack(now);
@@ -421,6 +450,31 @@ impl Connection {
             Time::MAX
         };
         self.owed_ack(now)
+    }
+
+    /// Whether another segment follows the one that was returned last, before any other input, and
+    /// differs from that in its place and its payload only: the next one of a burst, into which it
+    /// turns that one. Otherwise [`poll_transmit`](Self::poll_transmit) tells what follows.
+    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[inline(always)]
+    pub fn poll_alike(&mut self, sent: &mut Transmit, now: Time) -> bool {
+        if !sent.repeats {
+            return false;
+        }
+        let Some(outgoing) = self.sender.poll_more(self.mss, now) else {
+            return false;
+        };
+        debug_assert!(!outgoing.fin && !outgoing.reduced, "neither is calm");
+        self.segments += 1;
+        let segment = &mut sent.segment;
+        segment.seq = seq::wire(self.isn, outgoing.offset);
+        segment.payload = outgoing.payload;
+        segment.flags = if outgoing.push {
+            Flags::ACK.with(Flags::PSH)
+        } else {
+            Flags::ACK
+        };
+        true
     }
 
     /// What goes before all else.
@@ -493,6 +547,7 @@ impl Connection {
                 Ecn::Off | Ecn::Classic => Codepoint::NotEct,
             },
             retransmission: false,
+            repeats: false,
         }
     }
 
@@ -531,6 +586,7 @@ impl Connection {
                 Ecn::Accurate => self.accurate_codepoint(outgoing),
             },
             retransmission: outgoing.retransmission,
+            repeats: false,
         }
     }
 

@@ -4,6 +4,7 @@ use super::Engine;
 use crate::error::NoFork;
 use crate::host::Endpoint;
 use sojourn_apps::App;
+use sojourn_units::Time;
 use sojourn_world::Cell;
 
 impl Engine {
@@ -25,6 +26,7 @@ impl Engine {
             sample_every: self.sample_every,
             sample_at: self.sample_at,
             look_at: self.look_at,
+            ahead_before: Time::ZERO,
             events: self.events,
             digest: self.digest,
             wishes: self.wishes.clone(),

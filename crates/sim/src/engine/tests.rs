@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::build;
+use proptest::prelude::*;
 use sojourn_apps::{Bulk, Cbr, Gaps, Ping, Spec as AppSpec};
 use sojourn_tcp::Config;
-use sojourn_world::{Cell, Change, Flow, Line, LineRate, Network, RunResult, Transport as Carrier};
+use sojourn_world::{
+    Cell, Change, Flow, Line, LineRate, Medium, Network, RunResult, Transport as Carrier,
+};
 use std::ops::ControlFlow;
 
 /// What two runs of a cell do differently.
@@ -141,6 +144,47 @@ fn a_run_in_pieces_is_the_same_run() {
     // As texts: what is missing from a series is no number, and equal to nothing.
     let texts = [run.finish(), whole].map(|result| format!("{result:?}"));
     assert!(texts[0] == texts[1], "the results differ");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Event by event none is taken ahead; over whole runs, that most ACKs' are changes nothing.
+    /// Access links as slow as the line, and flows that begin together, make many events of one
+    /// time.
+    #[test]
+    fn events_that_are_taken_ahead_come_in_their_order(
+        seed in 0..1000_u64,
+        access in prop::sample::select(vec![1_u64, 5, 40, 2000]),
+        delay in prop::sample::select(vec![0_u64, 1, 7]),
+        plain in any::<bool>(),
+    ) {
+        let mut cell = cell(seed);
+        cell.duration = Span::from_secs(3);
+        cell.network.access = Some(sojourn_units::Rate::from_bps(access * 1_000_000));
+        cell.flows.push(Flow { hosts: [3; 2], ..cell.flows[0].clone() });
+        for medium in &mut cell.network.media {
+            if let Medium::Wire(wire) = medium {
+                wire.line.delay = Span::from_millis(delay);
+                if plain {
+                    wire.line.jitter = Span::ZERO;
+                    wire.line.loss = 0.0.into();
+                }
+            }
+        }
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let [mut whole, mut single] =
+            [(); 2].map(|()| build::engine(&cell, &mut ()).expect("the cell can be run"));
+        whole.run(go_on).expect("few packets");
+        single.start();
+        while single.due().is_some() {
+            single.forward_by_one().expect("few packets");
+        }
+        single.end();
+        prop_assert_eq!((whole.events, whole.digest), (single.events, single.digest));
+        let [whole, single] = [whole, single].map(|engine| format!("{:?}", engine.finish(&cell)));
+        prop_assert!(whole == single, "the results differ");
+    }
 }
 
 /// Datagrams at twenty times the line's rate, before a queue that takes them all.

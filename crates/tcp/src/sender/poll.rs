@@ -6,7 +6,8 @@ use crate::Time;
 impl Sender {
     /// Whether nothing is out and nothing waits: an end that only receives. Then
     /// [`poll`](Self::poll) has nothing to say and nothing to do.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "mostly it is one comparison")]
+    #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
         let asks = self.closing | self.probe | self.sent_new | self.window_limited;
         let told = self.limited == Some(LimitedBy::Application) && !self.short_write;
@@ -69,6 +70,19 @@ impl Sender {
             self.note_limit(now);
         }
         None
+    }
+
+    /// The next segment behind one that [`poll_calm`](Self::poll_calm) has just returned, if the
+    /// windows let it go.
+    #[expect(clippy::inline_always, reason = "as `poll_calm`")]
+    #[inline(always)]
+    pub(crate) fn poll_more(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        let in_flight = self.board.in_flight();
+        if in_flight >= self.control.window() {
+            return None;
+        }
+        let len = self.fresh_len_here(room)?;
+        Some(self.send_fresh::<true>(len, in_flight, now))
     }
 
     fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {

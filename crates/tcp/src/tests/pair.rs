@@ -1,10 +1,11 @@
 #![allow(unreachable_pub, dead_code)] // Shared with the bench, which uses a part of it.
 //! Two connections over a scripted link, for tests and benches.
 
-use sojourn_tcp::{Codepoint, Config, Connection, Transmit};
+use sojourn_tcp::{Codepoint, Config, Connection, Owes, Transmit};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use std::boxed::Box;
 use std::collections::VecDeque;
+use std::format;
 use std::vec::Vec;
 
 /// The end that opens, and mostly sends.
@@ -112,8 +113,28 @@ impl Pair {
         self.pump_side(B);
     }
 
+    /// By the short ways, where they are open. Of the first segments a copy goes the long one, which
+    /// must say the same and leave the same behind.
     fn pump_side(&mut self, side: usize) {
-        while let Some(transmit) = self.ends[side].poll_transmit(self.now) {
+        let mut last: Option<Transmit> = None;
+        loop {
+            let (end, now) = (&mut self.ends[side], self.now);
+            let looks = cfg!(test) && self.sent[side] < 40;
+            let copy = looks.then(|| end.fork()).flatten();
+            let alike = last.as_mut().is_some_and(|last| end.poll_alike(last, now));
+            if !alike {
+                last = match end.owes() {
+                    Owes::Ack => Some(end.take_ack(now)),
+                    Owes::Nothing | Owes::More => end.poll_transmit(now),
+                };
+            }
+            if let Some(mut copy) = copy {
+                assert_eq!(copy.poll_transmit(now), last);
+                assert_eq!(format!("{copy:?}"), format!("{end:?}"));
+            }
+            let Some(transmit) = last else {
+                break;
+            };
             self.send(side, transmit);
         }
     }
