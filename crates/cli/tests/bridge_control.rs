@@ -6,15 +6,17 @@ mod common;
 
 use common::process::{Running, bridge, ctl, ground, program, wait_for};
 use common::rig::{Link, OURS, PASSES, Raw, available, exchange, frame, passes};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A bridge that has printed more than a pipe holds, 64 KiB, and that nobody has read.
 fn unread(link: &Link) -> Running {
@@ -98,6 +100,14 @@ fn silent_clients_lock_nobody_out() {
     assert!(!path.exists(), "the socket goes with the bridge");
 }
 
+/// Connects without waiting.
+fn connect_now(path: &Path) -> std::io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
+}
+
 #[test]
 fn what_is_no_socket_of_ours_stays() {
     let Some((dir, link)) = ground() else { return };
@@ -117,6 +127,14 @@ fn what_is_no_socket_of_ours_stays() {
     let first = bridge(&link, "a1 b1 --no-fail-open --control control", dir.path());
     let error = String::from_utf8_lossy(&start().stderr).into_owned();
     assert!(error.contains("another process listens"), "{error}");
+    // Not even when it stands still and nobody else can connect to it.
+    first.signal("STOP");
+    let waiting: Vec<_> = std::iter::from_fn(|| connect_now(&path).ok()).collect();
+    let start_time = Instant::now();
+    let error = String::from_utf8_lossy(&start().stderr).into_owned();
+    assert!(error.contains("another process listens"), "{error}");
+    assert!(start_time.elapsed() < Duration::from_secs(30), "it waits");
+    drop(waiting);
     Running::kill(first);
     let next = bridge(&link, "a1 b1 --control control", dir.path());
     let mut client = UnixStream::connect(&path).expect("somebody listens");

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,8 +38,14 @@ impl Connection {
             bail!("{path} has hung up: {error}");
         }
         let mut answer = String::new();
-        let read = self.reader.read_line(&mut answer);
-        if read.with_context(|| format!("{path} does not answer"))? == 0 {
+        let read = match self.reader.read_line(&mut answer) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => bail!(
+                "{path} has not answered for {} s: the process stands still or is overloaded",
+                PATIENCE.as_secs()
+            ),
+            read => read.with_context(|| format!("{path} does not answer"))?,
+        };
+        if read == 0 {
             bail!("{path} has hung up");
         }
         let answer = serde_json::from_str(&answer);

@@ -13,7 +13,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{Mode, fchmod};
 use rustix::net::socket_with;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 
 /// Most connections at once; one more takes the place of the one that has been silent longest.
 const CLIENTS: usize = 16;
+/// Most that wait to be accepted; one more waits in `connect`, or is refused if it does not.
+const BACKLOG: i32 = 128;
 /// Longest request.
 const LONGEST_LINE: usize = 64 << 10;
 /// Whoever says nothing for this long is hung up on.
@@ -128,20 +130,31 @@ fn make_way(path: &Path) -> io::Result<()> {
     if !there.file_type().is_socket() {
         return Err(io::Error::other(Taken::NotASocket));
     }
-    match UnixStream::connect(path) {
+    match probe(path) {
         // Or it does not listen yet.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             if is_bound(path) {
                 return Err(io::Error::other(Taken::Busy));
             }
         }
+        // Or it stands still, and all places to wait for it are taken.
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            return Err(io::Error::other(Taken::Busy));
+        }
         Err(error) => return Err(error),
-        Ok(_) => return Err(io::Error::other(Taken::Busy)),
+        Ok(()) => return Err(io::Error::other(Taken::Busy)),
     }
     if there.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::Error::other(Taken::Foreign(there.uid())));
     }
     fs::remove_file(path)
+}
+
+/// Connects to a socket without waiting.
+fn probe(path: &Path) -> io::Result<()> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    Ok(connect(&socket, &SocketAddrUnix::new(path)?)?)
 }
 
 /// Whether a socket still has this file, also one of another network namespace. A datagram socket
@@ -185,7 +198,7 @@ fn open(path: &Path, group: Option<u32>) -> io::Result<(UnixListener, SocketFile
         chown(path, None, group)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
     }
-    listen(&socket, 16)?;
+    listen(&socket, BACKLOG)?;
     Ok((UnixListener::from(socket), file))
 }
 
