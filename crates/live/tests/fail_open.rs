@@ -70,9 +70,36 @@ fn does(link: &Link, command: &str) {
     );
 }
 
+/// All that iproute2 shows of a device in the middle.
+fn shown(link: &Link, device: &str) -> String {
+    let show = ["-d", "link", "show", device];
+    let run = || Command::new("ip").args(show).output();
+    let output = link.middle.run(run).expect("these tests need iproute2");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Does some harm to the way round, and looks whether it is told, mended and of use afterwards.
+fn is_mended(harm: &str, told: &str) {
+    let link = Link::new();
+    looked_after(&link, kept(), |remote, heard| {
+        assert!(remote.fail_open().ready, "{:?}", remote.fail_open());
+        // A kernel may be without (CONFIG_BRIDGE_IGMP_SNOOPING).
+        if told == "snooping" && !shown(&link, "sojourn0").contains("mcast_snooping") {
+            return;
+        }
+        does(&link, harm);
+        let said = heard.recv_timeout(PATIENCE).expect(harm);
+        assert!(said.contains(told), "{harm}: {said}");
+        assert!(remote.fail_open().ready, "{harm}: {said}");
+        // It is not the way while we are.
+        passes(&link, &format!("{harm}: through us"));
+    });
+    assert_eq!(exchange(&link), PASSES, "{harm}: without us");
+}
+
 #[test]
 fn a_way_round_that_vanishes_is_mended() {
-    for (harm, told) in [
+    let harms = [
         ("ip link delete sojourn0", "`sojourn0` is gone"),
         ("ip link set b1 nomaster", "`b1` has left `sojourn0`"),
         ("ip link set sojourn0 down", "`sojourn0` is down"),
@@ -102,19 +129,13 @@ fn a_way_round_that_vanishes_is_mended() {
             "sysctl -q net.ipv6.conf.sojourn0.disable_ipv6=0",
             "`sojourn0` speaks IPv6",
         ),
-    ] {
-        let link = Link::new();
-        looked_after(&link, kept(), |remote, heard| {
-            assert!(remote.fail_open().ready, "{:?}", remote.fail_open());
-            does(&link, harm);
-            let said = heard.recv_timeout(PATIENCE).expect(harm);
-            assert!(said.contains(told), "{harm}: {said}");
-            assert!(remote.fail_open().ready, "{harm}: {said}");
-            // It is not the way while we are.
-            passes(&link, &format!("{harm}: through us"));
-        });
-        assert_eq!(exchange(&link), PASSES, "{harm}: without us");
-    }
+    ];
+    // Each has namespaces of its own.
+    thread::scope(|scope| {
+        for (harm, told) in harms {
+            scope.spawn(move || is_mended(harm, told));
+        }
+    });
 }
 
 /// What filters and qdiscs there are at the ingress in the middle.
@@ -305,22 +326,30 @@ fn interfaces_may_get_other_names() {
         let mut asked = Request::about("a1").expect("it is there");
         asked.ethtool(SET_GRO, 1).expect("veth has GRO");
     });
-    looked_after(&link, kept(), |remote, heard| {
+    let name = looked_after(&link, kept(), |remote, heard| {
         gro("a1", false);
+        let renamed = link.middle.run(|| {
+            let words = "link set a1 name a9";
+            Command::new("ip").args(words.split(' ')).status()
+        });
+        if !renamed.expect("these tests need iproute2").success() {
+            eprintln!("passed over: below Linux 6.2 an interface that is up keeps its name");
+            return "a1";
+        }
         link.middle
-            .ip("link set a1 name a9\n link set sojourn0 name other\n \
-             address add 192.0.2.1/24 dev a9");
-        let first = heard.recv_timeout(PATIENCE).expect("it is told");
-        // Both may come in one look.
-        let said = first
-            + &heard
-                .recv_timeout(Duration::from_secs(3))
-                .unwrap_or_default();
-        assert!(said.contains("`a9` has an IP address"), "{said}");
-        assert!(said.contains("kernel bridge `other`"), "{said}");
+            .ip("link set sojourn0 name other\n address add 192.0.2.1/24 dev a9");
+        // In one look or in two.
+        let mut said = String::new();
+        while !["`a9` has an IP address", "kernel bridge `other`"]
+            .iter()
+            .all(|it| said.contains(it))
+        {
+            said += &heard.recv_timeout(PATIENCE).expect(&said);
+        }
         assert!(remote.fail_open().ready, "{said}");
+        "a9"
     });
-    gro("a9", true);
+    gro(name, true);
 }
 
 /// What is lost is told before it is, and what will happen is known before the start.
