@@ -309,10 +309,8 @@ fn choose(
         .choose(&args.claims, args.extent())
         .map_err(WrongInput::from)?;
     if !choice.left_out.is_empty() && !args.quiet {
-        let left_out = choice.left_out.join(",");
-        eprintln!(
-            "sojourn: not run, because it takes long: {left_out} (--claims {left_out} runs it)"
-        );
+        let left_out = choice.left_out.join(", ");
+        eprintln!("sojourn: takes long and is not run unless --claims names it: {left_out}");
     }
     for (WorldRow { name: world, .. }, name) in worlds {
         let mut settings = study.settings.iter();
