@@ -214,16 +214,18 @@ impl Calendar {
     #[inline]
     fn insert_soon(&mut self, key: Key) {
         self.len += 1;
-        let mut place = self.len % PLACES;
-        loop {
-            let before = place.wrapping_sub(1) % PLACES;
-            if high(self.soon[before]) > high(key) {
-                break;
+        // The first place stops it.
+        let mut list = &mut self.soon[..=self.len];
+        while let Some((hole, rest)) = list.split_last_mut() {
+            match rest.last() {
+                Some(&before) if high(before) <= high(key) => *hole = before,
+                _ => {
+                    *hole = key;
+                    return;
+                }
             }
-            self.soon[place] = self.soon[before];
-            place = before;
+            list = rest;
         }
-        self.soon[place] = key;
     }
 
     /// The list is full: moves the latest half of it into the heap behind. Returns whether the key
