@@ -347,6 +347,7 @@ impl Receiver {
 
     /// A segment with data, a FIN, or an old sequence number. `ce`: the IP header was marked;
     /// `rtt`: this side's round trips, and the timeout, after which the peer counts as idle.
+    #[inline]
     pub(crate) fn on_segment(
         &mut self,
         segment: &Segment,
@@ -354,6 +355,28 @@ impl Receiver {
         rtt: &RttEstimator,
         now: Time,
     ) -> Arrival {
+        // The segment of which nothing has to be asked (what Van Jacobson's header prediction
+        // finds): in order, while nothing waits. What it does is what `on_any` does then.
+        let plain = !ce && !self.exact_echo && segment.flags.is_plain();
+        if plain && segment.seq == self.ack_number() {
+            if segment.payload == 0 {
+                self.note_timestamp(segment, self.next);
+                return Arrival::default();
+            }
+            let end = self.next + u64::from(segment.payload);
+            if end <= self.edge && self.fin_at.is_none() && self.store.is_empty() {
+                self.offered = false;
+                self.note_timestamp(segment, self.next);
+                self.window.note_echo(segment, self.full, now);
+                return self.accept_in_order::<true>(segment, end, rtt, now);
+            }
+        }
+        self.on_any(segment, ce, rtt, now)
+    }
+
+    /// [`on_segment`](Self::on_segment) of any segment.
+    #[inline(never)]
+    fn on_any(&mut self, segment: &Segment, ce: bool, rtt: &RttEstimator, now: Time) -> Arrival {
         let start = seq::offset(self.isn, segment.seq, self.next);
         let fin = segment.flags.has(Flags::FIN);
         let end = start + u64::from(segment.payload);
@@ -396,7 +419,6 @@ impl Receiver {
         rtt: &RttEstimator,
         now: Time,
     ) -> Arrival {
-        let before = self.next;
         if end <= self.next {
             // RFC 2883: the sender learns that a retransmission was needless, which is what undo
             // and RACK's window live on.
@@ -433,20 +455,40 @@ impl Receiver {
             self.acknowledge_gap(rtt.srtt(), now);
             return Arrival::default();
         }
+        self.accept_in_order::<false>(segment, end, rtt, now)
+    }
+
+    /// Data that goes on where RCV.NXT is. `PLAIN`: nothing waits behind a gap, and no FIN.
+    #[expect(clippy::inline_always, reason = "a copy without what is known")]
+    #[inline(always)]
+    fn accept_in_order<const PLAIN: bool>(
+        &mut self,
+        segment: &Segment,
+        end: u64,
+        rtt: &RttEstimator,
+        now: Time,
+    ) -> Arrival {
+        let before = self.next;
         // Only data in order tells how the peer sends; what fills gaps comes at the pace of the
         // repair.
         self.measure(segment);
         self.note_activity(rtt.rto(), now);
-        self.grow(segment.payload, true, self.store.bytes());
+        let gaps = if PLAIN { 0 } else { self.store.bytes() };
+        self.grow(segment.payload, true, gaps);
         // Before the store is advanced: an ACK goes at once when a gap is filled in part or whole
         // (RFC 5681 section 4.2).
-        let filled = !self.store.is_empty();
+        let filled = !PLAIN && !self.store.is_empty();
         if filled {
             self.note_overlap(end);
         }
         let first = end.max(self.next);
-        self.next = self.store.advance(first);
-        let closed = !self.closed && self.fin_at.is_some_and(|fin| fin < self.next);
+        self.next = if PLAIN {
+            end
+        } else {
+            self.store.advance(first)
+        };
+        let fin_arrived = !PLAIN && self.fin_at.is_some_and(|fin| fin < self.next);
+        let closed = fin_arrived && !self.closed;
         self.closed |= closed;
         // The FIN takes a sequence number, and the peer waits for its ACK to close.
         self.ack_now |= closed;
@@ -460,7 +502,7 @@ impl Receiver {
         self.window.note_progress(self.next, now);
         if self.reading {
             // Of what fills a gap the app reads one buffer, and counts that, before it reads on.
-            let fin_read = self.closed && first == self.next;
+            let fin_read = !PLAIN && self.closed && first == self.next;
             self.window.on_read(first - u64::from(fin_read), now);
         }
         self.schedule_ack(filled, rtt.srtt(), now);

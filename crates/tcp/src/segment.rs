@@ -35,6 +35,11 @@ impl Flags {
         self.0 & (Self::ACK.0 | Self::SYN.0 | Self::RST.0) == Self::ACK.0
     }
 
+    /// Neither the end of the stream nor an answer to marks.
+    pub(crate) const fn is_plain(self) -> bool {
+        self.0 & (Self::FIN.0 | Self::CWR.0) == 0
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

@@ -210,10 +210,15 @@ impl Window {
 
     /// The app has read up to `next`: once a round trip the buffer grows to twice what was read in
     /// it, and more while the sender still accelerates (`tcp_rcv_space_adjust`).
+    #[inline]
     pub(super) fn on_read(&mut self, next: u64, now: Time) {
-        if self.rtt.is_zero() || now - self.since < self.rtt {
-            return;
+        if !self.rtt.is_zero() && now - self.since >= self.rtt {
+            self.read_a_round(next, now);
         }
+    }
+
+    #[inline(never)]
+    fn read_a_round(&mut self, next: u64, now: Time) {
         let copied = next - self.since_offset;
         if copied > self.space {
             // Twice what a round trip brought, as the sender may double in the next; its rise

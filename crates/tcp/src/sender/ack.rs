@@ -92,6 +92,13 @@ struct Prior {
 impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
+        let plain = !segment.flags.has(Flags::ECE) && segment.sack_count == 0;
+        // With data for an end that only receives.
+        let repeats = segment.ack == seq::wire(isn, self.una) && !self.has_outstanding();
+        if plain && repeats && self.ns2.is_none() {
+            self.update_window(self.una, segment.window, false);
+            return Acked::default();
+        }
         let ack = seq::offset(isn, segment.ack, self.una);
         if self.ns2.is_some() && ack <= self.next {
             return self.ns2_ack(ack, segment.ts_echo, now);
@@ -102,7 +109,6 @@ impl Sender {
                 ..Acked::default()
             };
         }
-        let plain = !segment.flags.has(Flags::ECE) && segment.sack_count == 0;
         if plain && let Some(acked) = self.on_plain_ack(ack, segment, now) {
             return acked;
         }
@@ -171,7 +177,7 @@ impl Sender {
     }
 
     /// The ACK of which nothing has to be asked (what Van Jacobson's header prediction finds): it
-    /// acknowledges in order what was sent once while nothing is amiss, or nothing at all at an end
+    /// acknowledges in order what was sent once while nothing is amiss, or comes late to an end
     /// that only receives. What it does is what [`on_ack`](Self::on_ack) does then.
     #[inline]
     fn on_plain_ack(&mut self, ack: u64, segment: &Segment, now: Time) -> Option<Acked> {
