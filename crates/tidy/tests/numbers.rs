@@ -52,6 +52,6 @@ fn the_benchmarks_count_the_cases_of_cards() {
 fn the_page_of_the_hunt_counts_the_planted_faults() {
     let code = read("crates/hunt/tests/planted/faults.rs");
     let faults = code.matches("fault(\n").count();
-    let said = format!("{faults} historical bugs are planted");
+    let said = format!("plants {faults} historical bugs");
     assert!(read("docs/hunt.md").contains(&said), "docs/hunt.md: {said}");
 }
