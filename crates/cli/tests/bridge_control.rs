@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A bridge that has printed more than a pipe holds, 64 KiB, and that nobody has read.
 fn unread(link: &Link) -> Running {
@@ -130,10 +130,9 @@ fn what_is_no_socket_of_ours_stays() {
     // Not even when it stands still and nobody else can connect to it.
     first.signal("STOP");
     let waiting: Vec<_> = std::iter::from_fn(|| connect_now(&path).ok()).collect();
-    let start_time = Instant::now();
+    // To wait for it would have no end here.
     let error = String::from_utf8_lossy(&start().stderr).into_owned();
     assert!(error.contains("another process listens"), "{error}");
-    assert!(start_time.elapsed() < Duration::from_secs(30), "it waits");
     drop(waiting);
     Running::kill(first);
     let next = bridge(&link, "a1 b1 --control control", dir.path());
