@@ -93,9 +93,9 @@ impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         let plain = !segment.flags.has(Flags::ECE) && segment.sack_count == 0;
-        // With data for an end that only receives.
-        let repeats = segment.ack == seq::wire(isn, self.una) && !self.has_outstanding();
-        if plain && repeats && self.ns2.is_none() {
+        // With data for an end that only receives. (ns-2's senders keep no scoreboard.)
+        let repeats = plain && self.ns2.is_none() && segment.ack == seq::wire(isn, self.una);
+        if repeats && !self.has_outstanding() {
             self.update_window(self.una, segment.window, false);
             return Acked::default();
         }
