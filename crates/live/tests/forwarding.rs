@@ -8,7 +8,7 @@ use sojourn_qdisc::Packet;
 use sojourn_units::{Rate, Time};
 use sojourn_world::LineRate;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 #[test]
@@ -89,7 +89,10 @@ fn transfer(link: &Link, data: &[u8]) {
             .client
             .run(|| TcpStream::connect("10.9.0.2:5000").expect("the way is open"));
         stream.write_all(data).expect("bytes are taken");
-        drop(stream);
+        stream.shutdown(Shutdown::Write).expect("it is open");
+        // Until the server's end has come too: the last ACK is sent then.
+        let answer = stream.read_to_end(&mut Vec::new()).expect("an end");
+        assert_eq!(answer, 0);
         assert!(received.join().expect("the server ends") == data);
     });
 }
@@ -132,7 +135,13 @@ impl Observer for Cuts {
 fn cuts(config: BridgeConfig, data: &[u8]) -> (Cuts, [u64; 2]) {
     let link = Link::new();
     let what = format!("{:?}", config.up);
-    let ((), stats, cuts) = link.observed(config, Cuts::default(), || transfer(&link, data));
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let ((), stats, cuts) = link.observed(config, Cuts::default(), || {
+        transfer(&link, data);
+        // Statistics are those of the stop. What has gone before this frame is through by then.
+        left.send(&frame(0x88b5, &[1; 100]));
+        assert_eq!(right.count(1, |got| got[12..14] == [0x88, 0xb5]), 1);
+    });
     let queue = stats.up.queue;
     assert_eq!(queue.offered.packets, cuts.sent, "{what}: {queue:?}");
     assert_eq!(queue.dropped.packets, 0, "{what}");
