@@ -17,9 +17,11 @@
 //! There an AQM judges each packet one packet earlier than it leaves, and a sparse flow waits for
 //! the packet that is held; under HTB neither is so.
 //!
-//! Differs from Linux: the tokens stay when parameters change (Linux fills the bucket); no GSO
-//! packets are split; the rate table's `cell` does not exist; a packet that is held does not count
-//! towards the limit of the discipline below.
+//! A super-packet that is larger than the bucket is cut into its segments, as in Linux.
+//!
+//! Differs from Linux: the tokens stay when parameters change (Linux fills the bucket); the rate
+//! table's `cell` does not exist; a packet that is held does not count towards the limit of the
+//! discipline below.
 
 use crate::accounts::{Backlog, Counters, DropReason, Dual, Gauge};
 use crate::change::{ChangeError, alike};
@@ -119,6 +121,29 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
         self.params.burst.min(mtu)
     }
 
+    /// Gives a packet to the discipline below, unless it is too large for ever.
+    fn admit(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        self.counters.offered.add(len);
+        if u64::from(len) > self.largest() {
+            return self.counters.refuse(packet, len, DropReason::Oversize, out);
+        }
+        let counters = &mut self.counters;
+        self.inner
+            .enqueue(packet, now, &mut Audit { counters, out });
+    }
+
+    /// Cuts a super-packet that is larger than the bucket.
+    #[cold]
+    fn admit_segments(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        if packet.segments().is_some() {
+            while let Some(segment) = out.cut(&mut packet) {
+                self.admit(segment, now, out);
+            }
+        }
+        self.admit(packet, now, out);
+    }
+
     /// What a packet of `len` bytes is charged with. One that was let in by a larger bucket,
     /// before a change, costs a full one: it must not block the rest for ever.
     fn charge(&self, len: u32) -> u64 {
@@ -207,14 +232,10 @@ impl<P: Packet> Outlet<P> for Audit<'_, P> {
 
 impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
-        let len = packet.len();
-        self.counters.offered.add(len);
-        if u64::from(len) > self.largest() {
-            return self.counters.refuse(packet, len, DropReason::Oversize, out);
+        if u64::from(packet.len()) > self.largest() {
+            return self.admit_segments(packet, now, out);
         }
-        let counters = &mut self.counters;
-        self.inner
-            .enqueue(packet, now, &mut Audit { counters, out });
+        self.admit(packet, now, out);
     }
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {

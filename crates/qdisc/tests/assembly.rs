@@ -338,3 +338,27 @@ proptest! {
         prop_assert!(spec.contains("ack-filter") || filtered == 0);
     }
 }
+
+/// Linux `tbf_segment`: a super-packet that is larger than the bucket is cut, another one is not.
+#[test]
+fn a_bucket_cuts_what_is_larger() {
+    let whole = Frame {
+        id: 100,
+        len: 2 * 1514 + 200,
+        segment: 1514,
+        ..frame(1, 2, 3)
+    };
+    for (burst, packets) in [(3227, 3), (3228, 1)] {
+        let mut queue = build(&format!("tbf rate 1mbit burst {burst} over pfifo limit 10"));
+        let mut out = Drops::default();
+        queue.enqueue(whole, ms(1), &mut out);
+        let held = queue.backlog();
+        assert_eq!((held.packets, held.bytes), (packets, 3228), "{burst}");
+        assert_eq!(queue.counters().offered.packets, packets);
+    }
+    // Its segments are too large as well.
+    let mut queue = build("tbf rate 1mbit burst 1513 over pfifo limit 10");
+    queue.enqueue(whole, ms(1), &mut Drops::default());
+    assert_eq!(queue.counters().dropped.packets, 2);
+    assert_eq!(queue.backlog().bytes, 200);
+}
