@@ -528,3 +528,39 @@ fn programs_know_their_server_and_have_flows_and_the_lines_delay() {
     let names = result.flows.iter().map(|(name, _)| name.as_str());
     assert_eq!(names.filter(|name| name.starts_with("program-")).count(), 2);
 }
+
+/// A queue has what a host hands it: a train of segments is one packet, unless the queue cuts it.
+#[test]
+fn trains_of_a_host_reach_the_queue_whole() {
+    for queues in [&[][..], &["--queues", "kernel"]] {
+        let dir = tempfile::tempdir().unwrap();
+        let more = [
+            "--sweep",
+            "dumbbell.down.qdisc=[\"pfifo limit 200\", \"cake\"]",
+            "--sweep",
+            "hosts=[\"linux\", \"linux-gso\"]",
+            "--set",
+            "dumbbell.down.rate=60mbit",
+        ];
+        let output = run(dir.path(), 2, &[&more, queues].concat())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        let results = merged.whole().unwrap();
+        let mean = |result: &RunResult| {
+            let (_, down) = &result.links[1];
+            // What was cut is known again behind the queue.
+            assert!(down.sojourn.p95 > 0.1, "{down:?}");
+            down.dequeued_bytes as f64 / down.dequeued_packets as f64
+        };
+        let [fifo, fifo_of_trains, cake, cake_of_trains] = &results[..] else {
+            panic!("{} results", results.len());
+        };
+        // With the ACKs of the upload, and a slow start in which most trains have two segments.
+        assert!(mean(fifo_of_trains) > 2500.0, "{queues:?}");
+        for single in [fifo, cake, cake_of_trains] {
+            assert!((1200.0..=1514.0).contains(&mean(single)), "{queues:?}");
+        }
+    }
+}

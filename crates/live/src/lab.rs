@@ -99,6 +99,9 @@ pub struct Plan {
     pub nat: Option<Gateway>,
     /// Stages between the client and the bridge, and between the bridge and the server.
     pub stages: [usize; 2],
+    /// Whether hosts hand on trains of segments, as one packet each, and everything on their way
+    /// does.
+    pub trains: bool,
 }
 
 /// The test bed. Dropping it removes everything.
@@ -140,7 +143,7 @@ impl Lab {
         let macs = [CLIENT_MAC, SERVER_MAC];
         let routes = plan.nat == Some(Gateway::Bridge);
         let bridge = plan.stages[0] + 1;
-        let lab = Self::between(hosts, devices, macs, plan.stages, |place, port| {
+        let lab = Self::between(hosts, devices, macs, plan, |place, port| {
             if routes && (usize::from(place), port) == (bridge, 1) {
                 return gateway::LEFT_MAC;
             }
@@ -151,7 +154,7 @@ impl Lab {
         match plan.nat {
             None => {}
             Some(Gateway::Client) => lab.client.run(gateway::translate)?,
-            Some(Gateway::Bridge) => gateway::set_up(&lab.bridge, plan.hosts.max(1))?,
+            Some(Gateway::Bridge) => gateway::set_up(&lab.bridge, plan.hosts.max(1), plan.trains)?,
         }
         lab.wait()?;
         Ok(lab)
@@ -163,7 +166,7 @@ impl Lab {
         [client, server]: [Namespace; 2],
         hosts: [String; 2],
         host_macs: [Mac; 2],
-        stages: [usize; 2],
+        plan: &Plan,
         mac: impl Fn(u8, u8) -> Mac,
     ) -> io::Result<Self> {
         let stage = |count| (0..count).map(|_| namespace()).collect::<io::Result<_>>();
@@ -171,7 +174,7 @@ impl Lab {
             client,
             bridge: namespace()?,
             server,
-            stages: [stage(stages[0])?, stage(stages[1])?],
+            stages: [stage(plan.stages[0])?, stage(plan.stages[1])?],
             hosts,
         };
         let places: Vec<&Namespace> = lab.places().collect();
@@ -183,7 +186,8 @@ impl Lab {
                 None => (port, mac(place as u8, number)),
             };
             let name = name.to_owned();
-            VethEnd { name, mac }
+            let trains = plan.trains;
+            VethEnd { name, mac, trains }
         };
         for place in &places[1..last] {
             place.run(|| sysctls(&IPV6_OFF))?;
@@ -200,7 +204,7 @@ impl Lab {
             place.run(|| {
                 let mut netlink = Netlink::open()?;
                 for device in [Self::LEFT, Self::RIGHT] {
-                    ethtool::offloads_off(device)?;
+                    ethtool::set_offloads(device, plan.trains)?;
                     netlink.up(index(device)?)?;
                 }
                 Ok(())
@@ -247,7 +251,7 @@ impl Lab {
                 sysctl(path, value)?;
             }
             let mut netlink = Netlink::open()?;
-            ethtool::offloads_off(Self::HOST)?;
+            ethtool::set_offloads(Self::HOST, plan.trains)?;
             let device = index(Self::HOST)?;
             netlink.up(index("lo")?)?;
             for number in 0..plan.hosts.max(1) {

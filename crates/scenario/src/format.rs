@@ -15,7 +15,7 @@ use sojourn_radio::{Profile, Propagation};
 use sojourn_text::hop::HopTable;
 use sojourn_text::{table, words};
 use sojourn_units::{Ecn, Span};
-use sojourn_world::{Stack, StackControl};
+use sojourn_world::{Hosts, Stack, StackControl};
 use std::borrow::Cow;
 use tcp::TcpTable;
 
@@ -52,6 +52,8 @@ table! {
         sample: Option<Duration>,
         /// Which length of a packet queues and links count. Default `ethernet`.
         framing: Option<Framing>,
+        /// How hosts hand what TCP sends to their queues. Default `linux`.
+        hosts: Option<HostsWord>,
         /// Whether round-trip times of flows are also measured from packets at both ends, by
         /// synthetic packet pairs (`spp_rtt_ms`, `spp_induced_rtt_ms`). Runs take a little longer.
         /// Default false.
@@ -100,6 +102,16 @@ words! {
         Ethernet = "ethernet" => 14,
         /// The IP packet alone, as ns-2 counts.
         Ip = "ip" => 0,
+    }
+}
+
+words! {
+    /// How hosts hand what TCP sends to their queues.
+    pub(crate) enum HostsWord: Hosts {
+        /// One segment at a time: the queue has packets as a wire has them.
+        Linux = "linux" => Hosts::Linux,
+        /// Trains of up to 64 KiB, as Linux with TSO or GSO: one packet for the queue.
+        LinuxGso = "linux-gso" => Hosts::LinuxGso,
     }
 }
 

@@ -12,10 +12,10 @@ mod radio;
 mod traps;
 
 use self::buffers::Pending;
-use crate::format::{Framing, ScenarioFile};
+use crate::format::{Framing, HostsWord, ScenarioFile};
 use crate::videos::Videos;
 use sojourn_units::{Span, show_span};
-use sojourn_world::Cell;
+use sojourn_world::{Cell, Hosts};
 use std::ops::{Deref, DerefMut};
 
 /// Default interval of the series.
@@ -93,6 +93,7 @@ impl Resolver<'_> {
             sample_every,
             link_header: file.framing.unwrap_or(Framing::Ethernet).value(),
             host_delay: Span::ZERO,
+            hosts: file.hosts.map_or(Hosts::default(), HostsWord::value),
             spp: file.spp.unwrap_or(false),
             flow_series: file.flow_series.unwrap_or(flows.len() <= FLOWS_WITH_SERIES),
             network,

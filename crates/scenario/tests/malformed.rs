@@ -42,6 +42,11 @@ const CASES: &[Case] = &[
            | did you mean `sojourn-scenario/1`?",
         ],
     ),
+    (
+        "duration =",
+        "hosts = \"linux-tso\"\nduration =",
+        &["test.toml:3:9: hosts: unknown value `linux-tso` | did you mean `linux-gso`?"],
+    ),
     // Unknown and missing keys.
     (
         "duration =",

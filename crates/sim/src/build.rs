@@ -24,7 +24,7 @@ use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
 use sojourn_units::Time;
 use sojourn_world::{
-    Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
+    Cell, Flow, Hosts, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
 use std::collections::VecDeque;
 
@@ -49,6 +49,16 @@ fn check_outside(cell: &Cell) -> Result<(), Unfit> {
             Err(Unfit::OutsideRadio { flow })
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses what the simulator cannot run.
+fn check(cell: &Cell) -> Result<(), Unfit> {
+    check_algorithms(cell)?;
+    check_outside(cell)?;
+    match cell.hosts {
+        Hosts::Linux => Ok(()),
+        Hosts::LinuxGso => Err(Unfit::Trains),
     }
 }
 
@@ -99,8 +109,7 @@ fn ends_outside(instances: &[Instance]) -> Option<EndsOutside> {
 
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
-    check_algorithms(cell)?;
-    check_outside(cell)?;
+    check(cell)?;
     let instances = cell.instances();
     let interfaces = interfaces(cell, own);
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());

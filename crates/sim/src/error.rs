@@ -31,6 +31,12 @@ pub enum Unfit {
         /// What it wants.
         name: &'static str,
     },
+    /// Hosts send trains of segments.
+    #[error(
+        "`hosts = \"linux-gso\"` needs Linux's hosts: run this scenario with --world kernel, with \
+         or without --queues kernel"
+    )]
+    Trains,
     /// Nobody is there to do what the ends of a flow do.
     #[error(
         "flow `{flow}` is of the kind `outside`, whose ends are in a program around the \

@@ -32,6 +32,8 @@ pub struct Cell {
     /// How much later than network and flows say packets reach a host: what a host that they are
     /// compared with takes. Worlds with real hosts have it by themselves.
     pub host_delay: Span,
+    /// How hosts hand what they send to their queues.
+    pub hosts: Hosts,
     /// Whether flows get round-trip times from packets at both ends
     /// ([`FlowResult::spp_rtt`](crate::FlowResult::spp_rtt)).
     pub spp: bool,
@@ -45,6 +47,16 @@ pub struct Cell {
     pub changes: Vec<Change>,
     /// Where it was written; none for a cell that no scenario has.
     pub source: Option<Arc<Source>>,
+}
+
+/// How hosts hand what they send to their queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hosts {
+    /// One segment at a time, as a wire has them.
+    #[default]
+    Linux,
+    /// Trains of up to 64 KiB, as Linux with TSO or GSO: a train is one packet for a queue.
+    LinuxGso,
 }
 
 /// The scenario that cells come from. With a cell's [`params`](Cell::params) and seed the cell can
@@ -82,6 +94,7 @@ impl Cell {
             sample_every: Span::from_millis(100),
             link_header: 14,
             host_delay: Span::ZERO,
+            hosts: Hosts::default(),
             spp: false,
             flow_series: true,
             network,

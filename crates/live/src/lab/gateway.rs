@@ -27,21 +27,23 @@ pub(super) fn translate() -> io::Result<()> {
     sysctl("netfilter/nf_conntrack_tcp_be_liberal", "1")
 }
 
-/// Makes a bridge's namespace a router that translates, between so many hosts a side.
-pub(super) fn set_up(bridge: &Namespace, hosts: u32) -> io::Result<()> {
+/// Makes a bridge's namespace a router that translates, between so many hosts a side,
+/// which hand on trains or not.
+pub(super) fn set_up(bridge: &Namespace, hosts: u32, trains: bool) -> io::Result<()> {
     let handle = bridge.raw_fd();
     bridge.run(|| {
         let mut netlink = Netlink::open()?;
         let end = |name: &str, mac| VethEnd {
             name: name.to_owned(),
             mac,
+            trains,
         };
         let (near, far) = (end(Lab::INWARD, [2, 3, 0, 0, 0, 1]), end(TAKEN, CLIENT_MAC));
         netlink
             .veth(&near, &far, handle)
             .map_err(|error| said("make a veth pair", error))?;
         for device in [Lab::INWARD, TAKEN] {
-            ethtool::offloads_off(device)?;
+            ethtool::set_offloads(device, trains)?;
             netlink.up(index(device)?)?;
         }
         sysctl("ipv4/ip_forward", "1")?;

@@ -115,7 +115,7 @@ impl Graph {
             let hosts = joint.nodes.map(|node| nodes[node].clone());
             let macs = joint.nodes.map(|node| mac(number, node));
             let devices = joint.nodes.map(|_| device(number));
-            Lab::between(hosts, devices, macs, plan.stages, |place, port| {
+            Lab::between(hosts, devices, macs, plan, |place, port| {
                 [2, 2, number as u8, 0, place, port]
             })
         };
@@ -150,7 +150,7 @@ fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::
     }
     for (number, joint) in joints.iter().enumerate() {
         if joint.nodes.contains(&node) {
-            ethtool::offloads_off(&device(number))?;
+            ethtool::set_offloads(&device(number), plan.trains)?;
             netlink.up(index(&device(number))?)?;
         }
     }

@@ -41,18 +41,22 @@ pub(super) type Mac = [u8; 6];
 pub(super) struct VethEnd {
     pub(super) name: String,
     pub(super) mac: Mac,
+    /// Whether it hands on trains of segments, as one packet each.
+    pub(super) trains: bool,
 }
 
 impl VethEnd {
     fn attributes(&self) -> Vec<u8> {
-        let attributes = [
+        let mut attributes = vec![
             text(IFLA_IFNAME, &self.name),
             attribute(IFLA_ADDRESS, &self.mac),
             attribute(IFLA_MTU, &super::MTU.to_ne_bytes()),
+        ];
+        if !self.trains {
             // One segment per skb, as on a wire: the queues under test must see packets of at
             // most one MTU, not TSO aggregates.
-            attribute(IFLA_GSO_MAX_SEGS, &1_u32.to_ne_bytes()),
-        ];
+            attributes.push(attribute(IFLA_GSO_MAX_SEGS, &1_u32.to_ne_bytes()));
+        }
         attributes.concat()
     }
 }

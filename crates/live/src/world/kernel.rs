@@ -36,10 +36,10 @@ use std::sync::mpsc::Sender;
 use rustix::time::ClockId;
 use sojourn_qdisc::{DropReason, Packet as _, Spec};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Line, LineRate};
+use sojourn_world::{Cell, Hosts, Line, LineRate};
 
 use super::Guests;
-use super::links::{Crossing, Links, count_losses, crossings, identity};
+use super::links::{Crossing, Links, count_losses, crossings, identities_in, identity};
 use super::run::{Outcome, Run, Way, way};
 use crate::lab::graph::{Joint, is_dumbbell};
 use crate::lab::{Gateway, Lab, Plan};
@@ -74,6 +74,11 @@ pub(super) fn check(
     cell: &Cell,
     joints: &[Joint],
 ) -> Result<(), Unfit> {
+    if whose == Whose::Ours && cell.hosts == Hosts::LinuxGso {
+        return Err(Unfit::ModuleQueue {
+            what: "trains of `hosts = \"linux-gso\"`, which the module cuts".to_owned(),
+        });
+    }
     for link in joints.iter().flat_map(|joint| joint.links) {
         let Way { qdisc, line, .. } = way(&cell.network, link);
         refused_queue(whose, &qdisc)?;
@@ -99,6 +104,17 @@ fn refused_queue(whose: Whose, spec: &Spec) -> Result<(), Unfit> {
             what: format!("a string of more than {TEXT_MAX} bytes"),
         }),
         Whose::Ours => Ok(()),
+    }
+}
+
+/// Whether a queue may cut a train: by its option, or because its bucket is smaller.
+fn cuts(spec: &Spec) -> bool {
+    match spec {
+        Spec::Tbf { .. } => true,
+        Spec::Htb { inner, .. } => cuts(inner),
+        Spec::Cake(cake) | Spec::CakeMq { cake, .. } => cake.split_gso,
+        Spec::DualPi2(dual) => dual.split_gso,
+        Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } | Spec::Tree(_) => false,
     }
 }
 
@@ -270,6 +286,8 @@ struct Watch<'a> {
     offered: [Offered; 2],
     /// What is known of both queues where a side's queue is a pair.
     pairs: [Option<Pair>; 2],
+    /// Whether a side's queue may cut a train of segments.
+    cuts: [bool; 2],
     counters: [Counters; 2],
     counted: [Counted; 2],
     counted_at: Time,
@@ -384,6 +402,7 @@ impl<'a> Watch<'a> {
             clock,
             offered: Default::default(),
             pairs: Side::BOTH.map(|side| Pair::of(&run.links[side as usize].qdisc)),
+            cuts: Side::BOTH.map(|side| cuts(&run.links[side as usize].qdisc)),
             counters: [counters(up)?, counters(down)?],
             counted: [Counted::default(); 2],
             counted_at: Time::ZERO,
@@ -402,6 +421,8 @@ impl<'a> Watch<'a> {
             }
             self.pairs[step.side as usize] = Pair::of(&step.spec);
         }
+        // What waits may have been cut by the queue before.
+        self.cuts[step.side as usize] |= cuts(&step.spec);
         if !step.queue.is_empty() {
             run.lab.bridge.run(|| tc::run(&step.queue))?;
         }
@@ -460,10 +481,22 @@ impl<'a> Watch<'a> {
             Point::Offered => {
                 self.frames += 1;
                 self.links.offered(side, at, frame.len());
+                let parts = if self.cuts[side as usize] {
+                    identities_in(frame)
+                } else {
+                    Vec::new()
+                };
+                for &part in &parts {
+                    waiting.insert(part, at);
+                }
                 if let Some(identity) = identity {
                     waiting.insert(identity, at);
                     if let Some(pair) = pair {
-                        pair.offered(identity, frame.parsed());
+                        let alone = [identity];
+                        let packets = if parts.is_empty() { &alone } else { &parts[..] };
+                        for &packet in packets {
+                            pair.offered(packet, frame.parsed());
+                        }
                     }
                 }
             }

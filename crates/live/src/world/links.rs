@@ -10,10 +10,10 @@ use rustix::time::ClockId;
 use sojourn_qdisc::{Backlog, DropReason, Dual, Ecn, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
 use sojourn_units::{Span, Time};
-use sojourn_wire::{FlowKey, Parsed};
+use sojourn_wire::{FlowKey, Parsed, Segment, can_be_cut, write_segment};
 use sojourn_world::{
-    Cell, Change, Fate, Flow, FlowRecorder, Label, LineRate, LinkRecorder, SppRecorder, Transport,
-    Window, link_recorders,
+    Cell, Change, Fate, Flow, FlowRecorder, Hosts, Label, LineRate, LinkRecorder, SppRecorder,
+    Transport, Window, link_recorders,
 };
 
 use super::programs::Programs;
@@ -124,11 +124,14 @@ impl<'a> Flows<'a> {
             return;
         }
         if !left && forth {
-            let len = frame.len().saturating_sub(u32::from(ETHERNET_HEADER));
+            let segments = frame.segments().map_or(1, |(count, _)| count);
+            let headers = segments * u32::from(ETHERNET_HEADER);
             let mut recorder = locked(&self.recorders[flow]);
-            recorder.received(now, len);
+            recorder.received(now, frame.len().saturating_sub(headers));
             if frame.ecn().is_capable() {
-                recorder.received_ecn(now, frame.ecn() == Ecn::Ce);
+                for _ in 0..segments {
+                    recorder.received_ecn(now, frame.ecn() == Ecn::Ce);
+                }
             }
         }
         let Some(pairs) = self.pairs.filter(|_| first) else {
@@ -154,17 +157,51 @@ impl<'a> Flows<'a> {
 /// What tells a packet from all others of the run, also behind a translation of its addresses: no
 /// two connections have the same ports.
 pub(super) fn identity(frame: &Frame) -> Option<u64> {
-    let parsed = frame.parsed();
+    let mut front = FRONT;
+    let len = frame.copy_front(&mut front);
+    identity_of(&front[..len], frame.parsed())
+}
+
+/// All headers, and as much behind them as is compared.
+const FRONT: [u8; 512] = [0; 512];
+
+fn identity_of(front: &[u8], parsed: &Parsed) -> Option<u64> {
     let nowhere = FlowKey::default();
     let flow = FlowKey {
         src: nowhere.src,
         dst: nowhere.dst,
         ..parsed.flow
     };
-    // All headers, and as much behind them as is compared.
-    let mut front = [0; 512];
-    let len = frame.copy_front(&mut front);
-    sojourn_wire::identity(&front[..len], &Parsed { flow, ..*parsed })
+    sojourn_wire::identity(front, &Parsed { flow, ..*parsed })
+}
+
+/// The same of each segment that a train will be cut into; of nothing else.
+pub(super) fn identities_in(train: &Frame) -> Vec<u64> {
+    let parsed = train.parsed();
+    let Some((count, each)) = train.segments() else {
+        return Vec::new();
+    };
+    let mut front = FRONT;
+    let len = train.copy_front(&mut front);
+    if !can_be_cut(&front[..len], parsed) {
+        return Vec::new();
+    }
+    let headers = u32::from(parsed.header_len);
+    let payload = each - headers;
+    let identity = |index| {
+        let is_last = index + 1 == count;
+        let rest = train.len() - index * each - headers;
+        let segment = Segment {
+            index: index as u16,
+            offset: index * payload,
+            len: if is_last { rest } else { payload } as u16,
+            is_last,
+        };
+        let mut front = front;
+        write_segment(&mut front[..len], parsed, segment);
+        identity_of(&front[..len], parsed)
+    };
+    (0..count).filter_map(identity).collect()
 }
 
 /// A packet at an end of its way.
@@ -441,7 +478,8 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
         Direction {
             name,
             qdisc,
-            split_gso: None,
+            // The queue has what a host hands it, and cuts that itself if it does.
+            split_gso: (run.cell.hosts == Hosts::LinuxGso).then_some(false),
             line,
             paths: paths(run, run.numbers[side]),
             autorate: None,
