@@ -25,6 +25,10 @@ use std::time::{Duration, Instant};
 const GROUPS: [u32; 4] = [1, 4, 5, 9];
 /// After news: what belongs together comes together.
 const SETTLES: Duration = Duration::from_millis(30);
+/// Most looks until two agree.
+const FINDS: usize = 5;
+/// Most attempts to mend something before it is told as broken.
+const TRIES: usize = 3;
 /// After something was mended: others that undo it are not raced with.
 const RESTS: Duration = Duration::from_millis(300);
 /// Somebody breaks the same thing again and again: then it is mended each time, and told so often.
@@ -119,11 +123,69 @@ struct Looker {
     mtus: Option<String>,
 }
 
+/// How things are; nothing has been changed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    fault: Option<Fault>,
+    /// An interface with an IP address.
+    addressed: Option<String>,
+    /// That the MTUs differ, as a sentence.
+    mtus: Option<String>,
+}
+
+/// What is wrong with the kernel bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It is not ours to mend.
+    Told(String),
+    /// Both interfaces have been put into the bridge with this index.
+    Taken(u32),
+    /// The bridge is gone, or a user's has lost both interfaces; as a sentence.
+    Lost(String),
+    /// Interfaces have left a bridge of ours; as a sentence.
+    Left(String),
+    /// A bridge of ours is down or not as it was made; as a sentence.
+    Wrong(String),
+}
+
+impl Found {
+    /// Whether there is something to mend.
+    fn is_mendable(&self) -> bool {
+        !matches!(self.fault, None | Some(Fault::Told(_)))
+    }
+}
+
+/// What `find` yields twice in a row, with a `pause` between, or at once what is known already. A
+/// change by somebody else may come in parts, and between two questions: half of it does not stay.
+/// Where something changes all the time, the last of [`FINDS`] counts. None once a pause says so.
+fn agreed<T: PartialEq>(
+    mut find: impl FnMut() -> T,
+    is_known: impl Fn(&T) -> bool,
+    pause: impl Fn() -> bool,
+) -> Option<T> {
+    let mut found = find();
+    for _ in 1..FINDS {
+        if is_known(&found) {
+            break;
+        }
+        if !pause() {
+            return None;
+        }
+        let again = find();
+        if again == found {
+            break;
+        }
+        found = again;
+    }
+    Some(found)
+}
+
 impl Looker {
     fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, Option<String>)) {
         let mut asked: Option<Instant> = None;
         // What has been mended when something was told last.
         let mut last = (String::new(), None);
+        let mut known = None;
         loop {
             if asked.is_none_or(|at| at.elapsed() >= FILTERS_REST) {
                 asked = Some(Instant::now());
@@ -131,7 +193,9 @@ impl Looker {
                 let ports = self.watched.ports.each_ref();
                 self.filters = bridge.and_then(|bridge| in_the_way(ports, Some(bridge)));
             }
-            let (mut state, mended) = self.look();
+            let Some((found, mut state, mended)) = self.look(known.as_ref(), bell) else {
+                return;
+            };
             let has_mended = mended.is_some();
             state.repairs = self.watched.state.repairs;
             let is_new = |mended: &String| {
@@ -150,11 +214,12 @@ impl Looker {
                 tell(&state, None);
             }
             self.watched.state = state;
-            let mtus = self.mtus();
+            let mtus = found.mtus.clone();
             if let Some(mtus) = mtus.clone().filter(|_| mtus != self.mtus) {
                 tell(&self.watched.state, Some(mtus));
             }
             self.mtus = mtus;
+            known = Some(found);
             if has_mended && waits(bell, None, RESTS) == Woken::ByBell {
                 return;
             }
@@ -172,37 +237,46 @@ impl Looker {
         }
     }
 
-    /// Whether the interfaces have different MTUs now.
-    fn mtus(&mut self) -> Option<String> {
-        let [left, right] = &self.watched.ports;
-        let mut mtu = |port: &Interface| self.links.link(port.index).ok()?.mtu();
-        let mtus = [mtu(left)?, mtu(right)?];
-        mtus_differ([&left.name, &right.name], mtus)
-    }
-
-    /// How things are, and what has been mended.
-    fn look(&mut self) -> (FailOpenState, Option<String>) {
-        let Some(place) = self.watched.place.clone() else {
-            return (self.look_without(), None);
-        };
+    /// How things are, and what has been mended; none once the bell rings.
+    fn look(
+        &mut self,
+        known: Option<&Found>,
+        bell: &OwnedFd,
+    ) -> Option<(Found, FailOpenState, Option<String>)> {
         // First the gate: without it every frame passes twice.
         let gate = self.mend_gate();
-        let mut place = locked(&place);
-        let mended = match self.mend(&mut place) {
-            Ok(mended) => mended,
-            Err(why) => return (FailOpenState::not_ready(&why), gate.unwrap_or_default()),
+        let is_known = |found: &Found| !found.is_mendable() && Some(found) == known;
+        let pause = || waits(bell, None, SETTLES) != Woken::ByBell;
+        let mut tries = 1;
+        let (found, mended) = loop {
+            let found = agreed(|| self.find(), is_known, pause)?;
+            match self.mend(found.fault.as_ref()) {
+                // It has changed meanwhile.
+                Err(_) if found.is_mendable() && tries < TRIES => tries += 1,
+                mended => break (found, mended),
+            }
         };
-        let [left, right] = self.watched.ports.each_ref().map(|port| port.index);
-        let addressed = addressed(&mut self.links, &[left, right, place.index]);
-        let filters = self.filters.as_deref();
-        let mut state = FailOpenState::of(&place.name, addressed.as_deref(), filters);
+        let Some(place) = &self.watched.place else {
+            let state = self.without(&found);
+            return Some((found, state, None));
+        };
+        let mended = match mended {
+            Ok(mended) => mended,
+            Err(why) => {
+                let state = FailOpenState::not_ready(&why);
+                return Some((found, state, gate.unwrap_or_default()));
+            }
+        };
+        let (addressed, filters) = (found.addressed.as_deref(), self.filters.as_deref());
+        let mut state = FailOpenState::of(&locked(place).name, addressed, filters);
         let gate = gate.unwrap_or_else(|why| {
             let _ = write!(state.text, ", but every frame passes twice: {why}");
             state.well = false;
             None
         });
         let mended: Vec<_> = gate.into_iter().chain(mended).collect();
-        (state, (!mended.is_empty()).then(|| mended.join("; ")))
+        let mended = (!mended.is_empty()).then(|| mended.join("; "));
+        Some((found, state, mended))
     }
 
     /// Puts programs of the gate back that somebody has removed, and says which.
@@ -226,43 +300,77 @@ impl Looker {
         }))
     }
 
+    /// How things are now. Interfaces and bridges are called by the names that they have now.
+    fn find(&mut self) -> Found {
+        let (fault, addressed) = match self.watched.place.clone() {
+            Some(place) => {
+                let mut place = locked(&place);
+                let fault = self.fault(&mut place);
+                let [left, right] = self.watched.ports.each_ref().map(|port| port.index);
+                let addressed = addressed(&mut self.links, &[left, right, place.index]);
+                (fault, addressed)
+            }
+            None => (self.another_bridge().map(Fault::Told), None),
+        };
+        Found {
+            fault,
+            addressed,
+            mtus: self.mtus(),
+        }
+    }
+
+    /// Whether the interfaces have different MTUs now.
+    fn mtus(&mut self) -> Option<String> {
+        let [left, right] = &self.watched.ports;
+        let mut mtu = |port: &Interface| self.links.link(port.index).ok()?.mtu();
+        let mtus = [mtu(left)?, mtu(right)?];
+        mtus_differ([&left.name, &right.name], mtus)
+    }
+
     /// Without a way round another bridge between the interfaces forwards every frame once more.
-    fn look_without(&mut self) -> FailOpenState {
+    fn another_bridge(&mut self) -> Option<String> {
         let [left, right] = &self.watched.ports;
         let master = |links: &mut Links, port: &Interface| links.link(port.index).ok()?.master();
         let both = [left, right].map(|port| master(&mut self.links, port));
+        let [Some(one), Some(other)] = both else {
+            return None;
+        };
+        (one == other).then(|| {
+            let name = bridge_name(&mut self.links, one).unwrap_or_default();
+            format!(
+                "every frame passes twice: `{name}` has both interfaces too; `ip link set {} \
+                 nomaster` ends that",
+                left.name
+            )
+        })
+    }
+
+    /// The state where there is no way round.
+    fn without(&self, found: &Found) -> FailOpenState {
         let mut state = self.watched.state.clone();
         let said = state.text.find("; every frame").unwrap_or(state.text.len());
         state.text.truncate(said);
-        match both {
-            [Some(one), Some(other)] if one == other => {
-                let name = bridge_name(&mut self.links, one).unwrap_or_default();
-                state.well = false;
-                let _ = write!(
-                    state.text,
-                    "; every frame passes twice: `{name}` has both interfaces too; \
-                     `ip link set {} nomaster` ends that",
-                    left.name
-                );
-            }
-            _ => state.well = state.text.starts_with(OFF),
+        state.well = state.text.starts_with(OFF);
+        if let Some(Fault::Told(what)) = &found.fault {
+            state.well = false;
+            let _ = write!(state.text, "; {what}");
         }
         state
     }
 
-    /// Mends what is ours, and says what was wrong.
-    fn mend(&mut self, place: &mut KernelBridge) -> Result<Option<String>, String> {
+    /// What is wrong with the kernel bridge.
+    fn fault(&mut self, place: &mut KernelBridge) -> Option<Fault> {
         let links = &mut self.links;
         let mut masters = [None; 2];
         for (master, port) in masters.iter_mut().zip(&mut self.watched.ports) {
-            let asked = links.link(port.index);
-            let link = asked.map_err(|_| format!("`{}` is gone", port.name))?;
+            let Ok(link) = links.link(port.index) else {
+                return Some(Fault::Told(format!("`{}` is gone", port.name)));
+            };
             *master = link.master();
             // Somebody may have given it another one.
             link.name().unwrap_or_default().clone_into(&mut port.name);
         }
-        let ports = self.watched.ports.clone();
-        let ports = [&ports[0], &ports[1]];
+        let ports = self.watched.ports.each_ref();
         let bridge = links
             .link(place.index)
             .ok()
@@ -277,47 +385,80 @@ impl Looker {
         match masters {
             [Some(one), Some(other)] if one == other => {
                 if one != place.index {
-                    return self.adopt(place, one).map(Some);
+                    return Some(Fault::Taken(one));
                 }
-                match &place.own {
-                    Some(_) => self.keep_up(place.index, &place.name, ports),
-                    None => whole(&mut self.links, place, ports).map(|()| None),
+                let is_ours = place.own.is_some();
+                match wrong(links, one, ports, is_ours) {
+                    Ok(wrong) => wrong.map(if is_ours { Fault::Wrong } else { Fault::Told }),
+                    Err(why) => Some(Fault::Told(why)),
                 }
             }
             [None, None] if !is_there || place.own.is_none() => {
-                let mut claims = locked(&self.watched.claims);
-                let made = make(links, ports, place.keep, &mut claims);
-                let old = std::mem::replace(place, made.map_err(|error| error.to_string())?);
-                let why = match old.own {
+                let why = match place.own {
                     Some(_) => "is gone",
                     None => "has lost both interfaces",
                 };
-                let new = &place.name;
-                Ok(Some(format!("`{}` {why}; made `{new}` anew", old.name)))
+                Some(Fault::Lost(format!("`{}` {why}", place.name)))
             }
             masters => {
                 let strange = |it: &Option<u32>| it.is_some_and(|it| it != place.index);
                 if let Some(at) = masters.iter().position(strange) {
                     let name = bridge_name(links, masters[at].unwrap_or_default());
-                    return Err(match name {
+                    return Some(Fault::Told(match name {
                         Ok(name) => format!(
                             "`{}` belongs to `{name}`, `{}` does not",
                             ports[at].name,
                             ports[1 - at].name
                         ),
                         Err(error) => error.to_string(),
-                    });
+                    }));
                 }
-                let left = ports[usize::from(masters[0].is_some())];
-                let what = format!("`{}` has left `{}`", left.name, place.name);
-                if place.own.is_none() {
-                    return Err(what);
-                }
-                let built = build(links, place.index, ports);
-                built.map_err(|error| format!("{what}: {error}"))?;
-                Ok(Some(format!("{what}; put it back")))
+                let without = ports.iter().zip(masters).filter(|(_, it)| it.is_none());
+                let left: Vec<_> = without
+                    .map(|(port, _)| format!("`{}`", port.name))
+                    .collect();
+                let have = if left.len() == 1 { "has" } else { "have" };
+                let what = format!("{} {have} left `{}`", left.join(" and "), place.name);
+                Some(match place.own {
+                    Some(_) => Fault::Left(what),
+                    None => Fault::Told(what),
+                })
             }
         }
+    }
+
+    /// Mends what is ours, and says what was wrong.
+    fn mend(&mut self, fault: Option<&Fault>) -> Result<Option<String>, String> {
+        let (Some(fault), Some(place)) = (fault, self.watched.place.clone()) else {
+            return Ok(None);
+        };
+        let mut place = locked(&place);
+        let ports = self.watched.ports.each_ref();
+        let links = &mut self.links;
+        let mended = match fault {
+            Fault::Told(why) => return Err(why.clone()),
+            Fault::Taken(index) => self.adopt(&mut place, *index)?,
+            Fault::Lost(what) => {
+                let mut claims = locked(&self.watched.claims);
+                let made = make(links, ports, place.keep, &mut claims);
+                *place = made.map_err(|error| format!("{what}: {error}"))?;
+                format!("{what}; made `{}` anew", place.name)
+            }
+            Fault::Left(what) => {
+                let built = build(links, place.index, ports);
+                built.map_err(|error| format!("{what}: {error}"))?;
+                format!("{what}; put it back")
+            }
+            Fault::Wrong(what) => {
+                let settled = settle(links, place.index, ports);
+                settled.map_err(|error| format!("{what}: {error}"))?;
+                if let Some(wrong) = wrong(links, place.index, ports, true)? {
+                    return Err(wrong);
+                }
+                format!("{what}; set up `{}` again", place.name)
+            }
+        };
+        Ok(Some(mended))
     }
 
     /// Somebody has put both interfaces into another bridge: that is the way round now.
@@ -334,24 +475,6 @@ impl Looker {
             "`{old}` has lost both interfaces to `{}`",
             place.name
         ))
-    }
-
-    /// Has a kernel bridge of ours be up and as it was made.
-    fn keep_up(
-        &mut self,
-        index: u32,
-        name: &str,
-        ports: [&Interface; 2],
-    ) -> Result<Option<String>, String> {
-        let Some(wrong) = wrong(&mut self.links, index, ports, true)? else {
-            return Ok(None);
-        };
-        let settled = settle(&mut self.links, index, ports);
-        settled.map_err(|error| format!("{wrong}: {error}"))?;
-        match self::wrong(&mut self.links, index, ports, true)? {
-            None => Ok(Some(format!("{wrong}; set up `{name}` again"))),
-            Some(wrong) => Err(wrong),
-        }
     }
 }
 
@@ -403,11 +526,6 @@ fn wrong(
         }
     }
     Ok(None)
-}
-
-/// Says what is wrong with a user's bridge.
-fn whole(links: &mut Links, place: &KernelBridge, ports: [&Interface; 2]) -> Result<(), String> {
-    wrong(links, place.index, ports, false)?.map_or(Ok(()), Err)
 }
 
 /// What is lost between interfaces with these MTUs.
@@ -510,4 +628,41 @@ fn waits(bell: &OwnedFd, news: Option<&Socket>, patience: Duration) -> Woken {
 
 fn is_empty(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// What counts of these, in the order in which they are found, and after how many looks.
+    fn counts(findings: &[&'static str], known: &str) -> (Option<&'static str>, usize) {
+        let looks = Cell::new(0);
+        let find = || {
+            looks.set(looks.get() + 1);
+            findings[looks.get() - 1]
+        };
+        // The bell rings after the last of them.
+        let pause = || looks.get() < findings.len();
+        let found = agreed(find, |found| *found == known, pause);
+        (found, looks.get())
+    }
+
+    /// A look may fall between the parts of one change; what holds is mended and told.
+    #[test]
+    fn half_of_a_change_does_not_count() {
+        let cases: [(&[_], _, _); 7] = [
+            (&["well"], Some("well"), 1),
+            (&["down", "down"], Some("down"), 2),
+            (&["no port", "down", "down"], Some("down"), 3),
+            (&["no port", "well"], Some("well"), 2),
+            (&["no port", "no port", "down"], Some("no port"), 2),
+            // Something changes all the time.
+            (&["1", "2", "3", "4", "5", "6"], Some("5"), FINDS),
+            (&["down"], None, 1),
+        ];
+        for (findings, found, looks) in cases {
+            assert_eq!(counts(findings, "well"), (found, looks), "{findings:?}");
+        }
+    }
 }
