@@ -24,7 +24,7 @@ help:
 	@echo 'make playground  the simulator in a page, target/playground/, for any static server'
 	@echo 'make browser the playground and reports, and their tests in headless Chromium'
 	@echo 'make formats scenarios, studies and bridges held to their schemas with taplo'
-	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
+	@echo 'make bench   CPU cost beside ns-2, ns-3 and htsim, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'

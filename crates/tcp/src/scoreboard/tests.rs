@@ -120,20 +120,21 @@ proptest! {
     }
 }
 
+/// One without RACK, with so many segments that were sent at time zero.
+fn filled(count: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(false);
+    for index in 0..count {
+        let start = index * LEN;
+        board.push(start, LEN as u16, false, Time::ZERO, &Stamp::default());
+    }
+    board
+}
+
 /// A burst of 10 000 losses: each SACK is one segment, and nothing is walked twice. The counts
 /// are what matters here; the time is measured by the bench.
 #[test]
 fn a_burst_of_losses_is_found_as_the_sacks_come() {
-    let mut board = Scoreboard::new(false);
-    for index in 0..20_000 {
-        board.push(
-            index * LEN,
-            LEN as u16,
-            false,
-            Time::ZERO,
-            &Stamp::default(),
-        );
-    }
+    let mut board = filled(20_000);
     let mut out = Outcome::default();
     for index in 10_000..20_000 {
         let range = (10_000 * LEN, (index + 1) * LEN);
@@ -175,16 +176,7 @@ fn a_timeout_leaves_what_was_sent_within_a_round_trip() {
 /// the range held in part has become shorter.
 #[test]
 fn a_range_that_was_reported_counts_again_when_something_has_changed() {
-    let mut board = Scoreboard::new(false);
-    for index in 0..4 {
-        board.push(
-            index * LEN,
-            LEN as u16,
-            false,
-            Time::ZERO,
-            &Stamp::default(),
-        );
-    }
+    let mut board = filled(4);
     let sacked = |board: &mut Scoreboard, start, end| {
         let mut out = Outcome::default();
         board.sack_all([(start, end), (0, 0), (0, 0)], &mut out);
