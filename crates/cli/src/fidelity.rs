@@ -21,7 +21,7 @@ use sojourn_gateway::Table;
 use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_kernel::Tick;
 use sojourn_scenario::{Outcome, read_text};
-use sojourn_world::{Cell, World};
+use sojourn_world::{Cell, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,8 @@ const TABLE: &str = "fidelity.csv";
 const MOST_OF_RECORD: u64 = 64 << 20;
 /// Seeds of cells that are not recorded, and of the first step of `--decide`.
 const SEEDS: u64 = 3;
+/// Most seeds of a cell where no number is given: what runs in seconds.
+const MOST_UNASKED: u64 = 20;
 /// How many of the cells that differ most are printed.
 const SHOWN: usize = 5;
 
@@ -49,12 +51,15 @@ const SHOWN: usize = 5;
   sojourn fidelity --quick --world sim,kernel-tc      one cell of eleven, both run here
   sojourn fidelity --cell steady/10mbit/50ms/codel    only these cells
   sojourn fidelity --out out/fidelity                 fidelity.html, .csv and .parquet
+  sojourn fidelity --seeds recorded                   with all seeds of the recorded matrix
   sojourn fidelity --world sim,kernel-tc --decide 24 --out out/decided
                                                       more seeds where figures are undecided
   sojourn fidelity --world sim,kernel-tc --decide 24 --out out/decided \\
       --record out/decided/fidelity.csv               the same, from where it was interrupted
   sojourn fidelity --world sim,kernel-tc --decide 96 --budget 200 --out out/decided
                                                       200 more runs, where they decide most
+  sojourn fidelity --world sim --decide 200 --out out/decided
+                                                      more seeds in the simulator alone
 
 Exit status: 0 when every run succeeded, however far the worlds agree, 1 when one failed, 2 when
 the input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written, but by
@@ -78,16 +83,21 @@ pub(crate) struct FidelityArgs {
     #[arg(long, value_name = "TEXT")]
     cell: Vec<String>,
 
-    /// Number of seeds; with more than one, intervals are shown [default: as many as are recorded
-    /// for the cell in Linux, or 3]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, 1000))]
-    seeds: Option<u64>,
+    /// Number of seeds, or `recorded`: as many as the table has of the cell in the world
+    ///
+    /// With more than one, intervals are shown. The default is as many as the table has of the cell
+    /// in Linux, 20 at most, or 3.
+    #[arg(long, value_name = "N", value_parser = wanted_seeds)]
+    seeds: Option<Seeds>,
 
     /// Run more seeds, up to this many, for cells with undecided figures; the same in all worlds
+    /// that are run
     ///
-    /// The seeds of the table (the recorded one, or --record) are kept, and the following ones are
-    /// added, step by step: first in the cell where they decide most figures for what they cost. A
-    /// step adds at most as many seeds as there are, and the table is written after each.
+    /// If one world is run, its figures are decided against those of the table: the simulator's
+    /// against Linux's, and others against the simulator's. The seeds of the table (the recorded
+    /// one, or --record) are kept, and the following ones are added, step by step: first in the
+    /// cell where they decide most figures for what they cost. A step adds at most as many seeds
+    /// as there are, and the table is written after each.
     #[arg(long, value_name = "N", requires = "out", conflicts_with_all = ["seeds", "quick"],
           value_parser = whole::<u64>(2, 1000))]
     decide: Option<u64>,
@@ -132,24 +142,20 @@ impl FidelityArgs {
                 return Err(WrongInput(format!("{word} needs --world {fit}")));
             }
         }
-        if let (Some(most), [_]) = (self.decide, &self.world[..]) {
-            let squares: Vec<&str> = ends().map(|square| square.world.as_str()).collect();
-            let between = squares.join(",");
-            return Err(WrongInput(format!(
-                "--decide {most}: figures are decided between worlds that are run; say \
-                 --world {between}, for example"
-            )));
-        }
         Ok(())
     }
 
-    /// The cells, each with as many seeds as are wanted, or as `recorded` has of it in Linux.
-    fn grid(&self, recorded: &Matrix) -> anyhow::Result<Grid> {
-        let given = self.decide.or(self.seeds).or(self.quick.then_some(1));
-        let linux = ends().nth(1).expect("there are two");
+    /// The cells, each with as many seeds as are wanted of a world, or as `recorded` has of it.
+    fn grid(&self, recorded: &Matrix, world: &WorldName) -> anyhow::Result<Grid> {
+        let quick = self.quick.then_some(1);
+        let (given, of, most) = match self.seeds {
+            Some(Seeds::Number(seeds)) => (Some(seeds), world, u64::MAX),
+            Some(Seeds::Recorded) => (None, world, u64::MAX),
+            None => (self.decide.or(quick), &linux().world, MOST_UNASKED),
+        };
         let of = |place: &MatrixCell| {
-            let entry = recorded.get(place, &linux.world);
-            entry.map_or(SEEDS, |entry| entry.seeds as u64)
+            let entry = recorded.get(place, of);
+            entry.map_or(SEEDS, |entry| entry.seeds as u64).min(most)
         };
         let most = given.or_else(|| recorded.places().into_iter().map(of).max());
         let grid = Grid::new(most.unwrap_or(SEEDS), self.quick, &self.cell)?
@@ -181,8 +187,7 @@ impl FidelityArgs {
 pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     args.check()?;
     let recorded = args.recorded()?;
-    let grid = args.grid(&recorded)?;
-    let places = grid.places();
+    let places = args.grid(&recorded, &linux().world)?.places();
     let mut matrix = recorded.only(&places);
     args.out.as_deref().map_or(Ok(()), check_folder)?;
     let worlds = args
@@ -193,9 +198,14 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
     if let (Some(most), Some(dir)) = (args.decide, &args.out) {
+        let grid = args.grid(&recorded, &linux().world)?;
         let mut rounds = Rounds {
             most: most as usize,
             left: args.budget.unwrap_or(u64::MAX),
+            beside: match &worlds[..] {
+                [one] => Some(&beside(one.square).world),
+                _ => None,
+            },
             dir,
             stop: &stop,
         };
@@ -209,6 +219,7 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
         }
     } else {
         for world in &worlds {
+            let grid = args.grid(&recorded, &world.square.world)?;
             let (found, failed) = run(&grid, world, &stop);
             if stop.load(Ordering::Relaxed) {
                 eprintln!("sojourn: interrupted; nothing was written");
@@ -252,10 +263,36 @@ fn place(square: &Square) -> &'static WorldRow {
     row.expect("each square is of a row")
 }
 
-/// The simulator and Linux: the two ends of the matrix, in that order.
-fn ends() -> impl Iterator<Item = &'static Square> {
-    let all = squares();
-    [&all[0], &all[all.len() - 1]].into_iter()
+/// Linux with its own queues: the last of the matrix.
+fn linux() -> &'static Square {
+    squares().last().expect("there are several")
+}
+
+/// Whose figures in the table those of a world are decided against.
+fn beside(square: &Square) -> &'static Square {
+    match square.tcp {
+        Code::Ours => linux(),
+        _ => &squares()[0],
+    }
+}
+
+/// What `--seeds` says.
+#[derive(Clone, Copy, Debug)]
+enum Seeds {
+    /// So many.
+    Number(u64),
+    /// As many as the table has of the cell in the world.
+    Recorded,
+}
+
+fn wanted_seeds(text: &str) -> Result<Seeds, String> {
+    match text {
+        "recorded" => Ok(Seeds::Recorded),
+        _ => match text.parse() {
+            Ok(seeds @ 1..=1000) => Ok(Seeds::Number(seeds)),
+            _ => Err("expected a whole number from 1 to 1000, or `recorded`".to_owned()),
+        },
+    }
 }
 
 /// A world that can run cells.

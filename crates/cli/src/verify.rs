@@ -105,7 +105,9 @@ fn verdict(list: &[Difference]) -> Verdict {
 
 /// About how many seeds would decide these figures.
 fn more_seeds<'a>(mut figures: impl Iterator<Item = &'a Difference>) -> String {
-    let most = figures.try_fold(0, |most, one| Some(one.seeds_to_decide()?.max(most)));
+    let most = figures.try_fold(0, |most, one| {
+        Some(one.seeds_to_decide([true, true])?.max(most))
+    });
     most.map_or_else(
         || "the means are a tolerance apart".to_owned(),
         |seeds| format!("about {seeds} seeds would tell"),

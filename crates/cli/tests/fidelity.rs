@@ -1,5 +1,6 @@
 //! `sojourn fidelity`, in the simulator beside the recorded kernel.
 
+use sojourn_fidelity::Grid;
 use sojourn_tidy::generated;
 use std::process::{Command, Output};
 
@@ -18,14 +19,50 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What the simulator makes of the grid stands in the table beside what the kernel made of it.
-#[test]
-fn the_recorded_matrix_is_what_the_simulator_yields() {
-    let output = fidelity(&["--csv"]);
+/// The header and the simulator's lines of the table that these arguments print.
+fn simulated(arguments: &[&str]) -> String {
+    let output = fidelity(arguments);
     assert!(output.status.success(), "{output:?}");
     let table = String::from_utf8(output.stdout).expect("it is text");
-    generated::file("scenarios/fidelity/matrix.csv", &table);
+    let is_ours = |line: &&str| line.starts_with("phase,") || line.contains(",sim,");
+    table.split_inclusive('\n').filter(is_ours).collect()
 }
+
+/// What three seeds of each cell make in the simulator: any change of it is seen here.
+#[test]
+fn the_simulator_yields_what_is_recorded() {
+    let table = simulated(&["--csv", "--seeds", "3"]);
+    generated::file("scenarios/fidelity/sim.csv", &table);
+}
+
+/// The matrix has up to 200 seeds of a cell, which take minutes: some of its cells stand for all.
+#[test]
+fn the_recorded_matrix_is_what_the_simulator_yields() {
+    const MATRIX: &str = "scenarios/fidelity/matrix.csv";
+    let mut arguments = vec!["--csv", "--seeds", "recorded"];
+    if std::env::var_os(generated::WRITE).is_some() {
+        let output = fidelity(&arguments);
+        assert!(output.status.success(), "{output:?}");
+        let table = String::from_utf8(output.stdout).expect("it is text");
+        return generated::file(MATRIX, &table);
+    }
+    let grid = Grid::new(1, false, &[]).expect("the built-in scenarios are right");
+    let places = grid.places().into_iter().step_by(SAMPLED);
+    let names: Vec<String> = places.map(|place| place.name()).collect();
+    arguments.extend(names.iter().flat_map(|name| ["--cell", name]));
+    let read = std::fs::read_to_string(sojourn_tidy::root().join(MATRIX));
+    let recorded = read.expect("the repository has it");
+    let lines: Vec<&str> = recorded.lines().collect();
+    let table = simulated(&arguments);
+    assert!(table.lines().count() > names.len(), "{table}");
+    for line in table.lines() {
+        assert!(lines.contains(&line), "{MATRIX} has no line `{line}`");
+    }
+}
+
+/// One cell of so many is run with all its seeds: a number that shares no factor with the lengths of
+/// the grid's axes.
+const SAMPLED: usize = 41;
 
 #[test]
 fn a_page_and_a_table_are_written_for_the_cells_that_are_named() {
@@ -53,16 +90,39 @@ fn a_page_and_a_table_are_written_for_the_cells_that_are_named() {
     );
 }
 
+/// The simulator alone gets seeds: Linux's figures stay as they are recorded.
+#[test]
+fn one_world_is_decided_against_the_table() {
+    let dir = tempfile::tempdir().expect("a folder can be made");
+    let cell = ["--cell", "both-ways/10mbit/50ms/pie/reno"];
+    let output = fidelity(&[&cell[..], &["--csv", "--seeds", "3"]].concat());
+    let before = String::from_utf8(output.stdout).expect("it is text");
+    let (table, out) = (dir.path().join("before.csv"), dir.path().join("out"));
+    std::fs::write(&table, &before).expect("it can be written");
+    let [record, folder] = [&table, &out].map(|path| path.to_str().expect("it is text"));
+    let arguments = ["--decide", "6", "--record", record, "--out", folder];
+    let output = fidelity(&[&cell[..], &arguments].concat());
+    assert!(output.status.success(), "{output:?}");
+    let after = std::fs::read_to_string(out.join("fidelity.csv")).expect("it was written");
+    let of = |text: &str, world: &str| {
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.split(',').nth(6) == Some(world));
+        line.expect("the world is there").to_owned()
+    };
+    let seeds = |text: &str| of(text, "sim").split(',').nth(7).map(str::to_owned);
+    assert_eq!(seeds(&before).as_deref(), Some("3"), "{before}");
+    assert_eq!(seeds(&after).as_deref(), Some("6"), "{after}");
+    assert_eq!(of(&before, "kernel-tc"), of(&after, "kernel-tc"));
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     assert!(refused(&["--cell", "steady/11mbit"]).starts_with(
         "sojourn: --cell steady/11mbit: no cell has such a name; there are 607, such as"
     ));
-    let text = refused(&["--decide", "6", "--out", "/no/such/folder"]);
+    let text = refused(&["--seeds", "all"]);
     assert!(
-        text.contains(
-            "--decide 6: figures are decided between worlds that are run; say --world sim,kernel-tc"
-        ),
+        text.contains("expected a whole number from 1 to 1000, or `recorded`"),
         "{text}"
     );
     assert!(refused(&["--decide", "6"]).contains("--out"));

@@ -2,7 +2,7 @@
 
 use crate::figure::{FIGURES, Figure};
 use crate::matrix::{Entry, Matrix, MatrixCell, Mean};
-use crate::square::Square;
+use crate::square::{Square, rank};
 use sojourn_report::student_t_975;
 use sojourn_world::WorldName;
 
@@ -80,7 +80,15 @@ impl Difference {
 
     /// How far the two may be apart.
     fn tolerance(&self) -> f64 {
-        self.figure.within.around(self.other.mean)
+        let around = self.figure.within.around(self.other.mean);
+        around.max(self.scatter().unwrap_or(0.0))
+    }
+
+    /// The standard deviation between the other world's seeds, where it is part of the figure's
+    /// tolerance and there are several.
+    fn scatter(&self) -> Option<f64> {
+        let seeds = self.figure.or_scatter.then_some(self.seeds[1])?;
+        Some(self.other.error(seeds)? * libm::sqrt(seeds as f64))
     }
 
     /// Its size in tolerances: up to 1 the means agree.
@@ -100,36 +108,30 @@ impl Difference {
     ///
     /// Source: Welch (1947), with the degrees of freedom of Satterthwaite (1946), rounded down.
     pub fn ci95(&self) -> Option<f64> {
-        let [n, m] = self.seeds;
-        let (a, b) = self.errors()?;
-        let error = libm::hypot(a, b);
-        if error == 0.0 {
-            return Some(0.0);
-        }
-        // Shares of the variance: fourth powers of small errors would vanish.
-        let fourth = |share: f64| share * share * share * share;
-        let (a, b) = (fourth(a / error), fourth(b / error));
-        let freedom = 1.0 / (a / (n - 1) as f64 + b / (m - 1) as f64);
-        // Rounding errors must not take a whole one from an exact number.
-        Some(student_t_975((freedom + 1e-9) as usize) * error)
+        Some(welch(self.errors()?, self.seeds))
     }
 
     /// The standard errors of both means, where both have one.
-    fn errors(&self) -> Option<(f64, f64)> {
+    fn errors(&self) -> Option<[f64; 2]> {
         let [n, m] = self.seeds;
-        Some((self.first.error(n)?, self.other.error(m)?))
+        Some([self.first.error(n)?, self.other.error(m)?])
     }
 
-    /// About how many seeds in each world would decide it, if means and scatter stayed as they are:
-    /// as many as there are where they do, and more where they do not. None without an interval,
-    /// and none where a million would not, since the means are a tolerance apart.
-    pub fn seeds_to_decide(&self) -> Option<usize> {
-        let [n, m] = self.seeds;
+    /// About how many seeds would decide it in the worlds that get more (`grows`), if means and
+    /// scatter stayed as they are: as many as there are where they do, and more where they do not.
+    /// None without an interval, and none where a million would not: the means are a tolerance
+    /// apart, or the world that gets none scatters too much.
+    pub fn seeds_to_decide(&self, grows: [bool; 2]) -> Option<usize> {
+        let growing = || {
+            self.seeds
+                .into_iter()
+                .zip(grows)
+                .filter(|(_, grows)| *grows)
+        };
         if self.verdict() != Verdict::Undecided {
-            return Some(n.max(m));
+            return growing().map(|(seeds, _)| seeds).max();
         }
-        let (a, b) = self.errors()?;
-        let scatter = libm::sqrt(a * a * n as f64 + b * b * m as f64);
+        let errors = self.errors()?;
         let apart = self.absolute().abs();
         // What the interval must not reach: the tolerance's edge from inside, zero from outside.
         let margin = if self.within() {
@@ -137,15 +139,27 @@ impl Difference {
         } else {
             apart
         };
-        let with = |seeds: usize| {
-            let freedom = seeds.saturating_sub(1).max(1);
-            student_t_975(freedom) * scatter / libm::sqrt(seeds as f64)
+        let decides = |seeds: usize| {
+            let of = |at: usize| self.seeds[at].max(if grows[at] { seeds } else { 0 });
+            let share = |at: usize| self.seeds[at] as f64 / of(at) as f64;
+            let error = |at: usize| errors[at] * libm::sqrt(share(at));
+            welch([error(0), error(1)], [of(0), of(1)]) <= margin
         };
-        // Student's t is the normal distribution's 1.96 at least, and little more of many.
-        let least = 1.96 * scatter / margin;
-        let least = (least * least).min(MOST_SEEDS as f64) as usize;
-        let mut seeds = (n.max(m) + 1).max(least)..MOST_SEEDS;
-        seeds.find(|&seeds| with(seeds) <= margin)
+        let mut least = growing().map(|(seeds, _)| seeds).min()? + 1;
+        if !decides(MOST_SEEDS) {
+            return None;
+        }
+        // More seeds make a narrower interval.
+        let mut most = MOST_SEEDS;
+        while least < most {
+            let middle = usize::midpoint(least, most);
+            if decides(middle) {
+                most = middle;
+            } else {
+                least = middle + 1;
+            }
+        }
+        Some(most)
     }
 
     /// What the seeds say.
@@ -163,6 +177,21 @@ impl Difference {
     pub fn excludes_zero(&self) -> Option<bool> {
         self.ci95().map(|ci| self.absolute().abs() > ci)
     }
+}
+
+/// Half the width of the 95 % confidence interval of a difference between means with these standard
+/// errors, over so many seeds each.
+fn welch([a, b]: [f64; 2], [n, m]: [usize; 2]) -> f64 {
+    let error = libm::hypot(a, b);
+    if error == 0.0 {
+        return 0.0;
+    }
+    // Shares of the variance: fourth powers of small errors would vanish.
+    let fourth = |share: f64| share * share * share * share;
+    let (a, b) = (fourth(a / error), fourth(b / error));
+    let freedom = 1.0 / (a / (n - 1) as f64 + b / (m - 1) as f64);
+    // Rounding errors must not take a whole one from an exact number.
+    student_t_975((freedom + 1e-9) as usize) * error
 }
 
 impl Pair {
@@ -271,35 +300,42 @@ impl Pair {
 }
 
 impl Matrix {
-    /// About how many seeds would decide each of a cell's undecided figures between these worlds,
-    /// the fewest first; a figure that none would decide has more than anybody runs. None where a
-    /// world has none of the cell or but one seed, or two have not equally many.
-    pub fn seeds_to_decide(&self, place: &MatrixCell, worlds: &[&WorldName]) -> Option<Vec<usize>> {
-        let differences = self.among(place, worlds)?;
-        let fits = |one: &Difference| one.seeds[0] == one.seeds[1] && one.seeds[0] > 1;
-        if !differences.iter().all(fits) {
+    /// About how many seeds in `worlds` would decide each of a cell's undecided figures between
+    /// these, the fewest first; a figure that none would decide has more than anybody runs. With
+    /// `beside` there is but one of `worlds`, which gets seeds against that one, which gets none.
+    ///
+    /// None where a world has none of the cell or but one seed, or two of `worlds` have not equally
+    /// many.
+    pub fn seeds_to_decide(
+        &self,
+        place: &MatrixCell,
+        worlds: &[&WorldName],
+        beside: Option<&WorldName>,
+    ) -> Option<Vec<usize>> {
+        let mut all: Vec<&WorldName> = worlds.iter().copied().chain(beside).collect();
+        all.sort_by_key(|world| rank(self.squares, world));
+        let found = all.iter().map(|world| self.get(place, world));
+        let entries = found.collect::<Option<Vec<&Entry>>>()?;
+        let grows = |entry: &Entry| Some(&entry.world) != beside;
+        let counts = |entry: &&&Entry| grows(entry);
+        let mut counts = entries.iter().filter(counts).map(|entry| entry.seeds);
+        let seeds = counts.next()?;
+        let has_one = entries.iter().any(|entry| entry.seeds < 2);
+        if has_one || counts.any(|other| other != seeds) {
             return None;
         }
-        let mut needs: Vec<usize> = differences
-            .iter()
-            .filter(|one| one.verdict() == Verdict::Undecided)
-            .map(|one| one.seeds_to_decide().unwrap_or(MOST_SEEDS))
-            .collect();
+        let mut needs = Vec::new();
+        for (at, other) in entries.iter().enumerate() {
+            for first in &entries[..at] {
+                let open = between(first, other)
+                    .into_iter()
+                    .filter(|one| one.verdict() == Verdict::Undecided);
+                let need = |one: Difference| one.seeds_to_decide([grows(first), grows(other)]);
+                needs.extend(open.map(|one| need(one).unwrap_or(MOST_SEEDS)));
+            }
+        }
         needs.sort_unstable();
         Some(needs)
-    }
-
-    /// The differences of a cell between each two of these worlds; none where one of them has none
-    /// of the cell.
-    fn among(&self, place: &MatrixCell, worlds: &[&WorldName]) -> Option<Vec<Difference>> {
-        let found = worlds.iter().map(|world| self.get(place, world));
-        let entries = found.collect::<Option<Vec<&Entry>>>()?;
-        let pairs = (1..entries.len()).flat_map(|at| entries[..at].iter().map(move |a| (a, at)));
-        Some(
-            pairs
-                .flat_map(|(first, at)| between(first, entries[at]))
-                .collect(),
-        )
     }
 }
 
@@ -321,6 +357,7 @@ fn between(first: &Entry, other: &Entry) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::GOODPUT;
     use crate::square::KNOWN;
 
     const INTERVAL: f64 = 0.03;
@@ -399,10 +436,40 @@ mod tests {
         assert_eq!(difference(10.08, None).excludes_zero(), None);
     }
 
+    /// By hand: an interval of 0.6 over 9 seeds is a standard deviation of 0.6/2.3060·3 = 0.7806, more
+    /// than 1 % of 10. The interval of the difference is 0.6, so that 0.18 apart is equal.
+    #[test]
+    fn goodput_may_be_as_far_apart_as_the_other_worlds_seeds() {
+        let verdict = |figure: usize, apart: f64| {
+            let mean = |mean, ci95| Mean {
+                mean,
+                ci95: Some(ci95),
+            };
+            let difference = Difference {
+                figure: &FIGURES[figure],
+                first: mean(10.0 + apart, 0.0),
+                other: mean(10.0, 0.6),
+                seeds: [9, 9],
+            };
+            difference.verdict()
+        };
+        assert_eq!(verdict(GOODPUT, 0.18), Verdict::Equal);
+        assert_eq!(verdict(GOODPUT, 0.19), Verdict::Undecided);
+        assert_eq!(verdict(GOODPUT, 0.77), Verdict::Undecided);
+        assert_eq!(verdict(GOODPUT, 0.79), Verdict::Different);
+        // A median may be 1 ms apart, however much it scatters.
+        assert_eq!(verdict(1, 0.41), Verdict::Undecided);
+        assert_eq!(verdict(1, 0.39), Verdict::Equal);
+    }
+
     /// By hand: each of two means over 5 seeds with an interval of 0.06 has a scatter of
     /// 0.06/2.7764·√5 = 0.04832, both together 0.06834. 0.05 are left to the tolerance's edge at 10.05:
-    /// nine seeds have 2.3060·0.06834/3 = 0.0525, ten 2.2622·0.06834/√10 = 0.0489. At 10.12 the interval
-    /// must not reach zero, 0.12 away: what decides with the seeds that there are needs no more.
+    /// eight seeds have 2.1448·0.06834/√8 = 0.0518, nine 2.1199·0.06834/3 = 0.0483. At 10.12 the
+    /// interval must not reach zero, 0.12 away: what decides with the seeds that there are needs no
+    /// more. If the first alone gets seeds, the other's standard error of 0.02161 stays, whose own
+    /// interval of 0.06 no seeds bring down to 0.05. At 10.03 0.07 are left: five have
+    /// 2.3060·0.03056 = 0.0705, and with six the first has 0.01973, together 0.02926 with 8.64 degrees
+    /// of freedom, and 2.3060·0.02926 = 0.0675.
     #[test]
     fn seeds_that_would_decide_are_estimated() {
         let difference = |first: f64, ci: f64| Difference {
@@ -417,16 +484,19 @@ mod tests {
             },
             seeds: [5, 5],
         };
-        let needs = |first, ci| difference(first, ci).seeds_to_decide();
-        assert_eq!(needs(10.05, 0.06), Some(10));
+        let needs = |first, ci| difference(first, ci).seeds_to_decide([true, true]);
+        assert_eq!(needs(10.05, 0.06), Some(9));
         assert_eq!(needs(10.12, 0.06), Some(5));
         assert!(needs(10.12, 0.12).is_some_and(|seeds| (6..20).contains(&seeds)));
         assert_eq!(needs(10.1, 0.06), None, "on the edge");
+        let first_alone = |first| difference(first, 0.06).seeds_to_decide([true, false]);
+        assert_eq!(first_alone(10.05), None);
+        assert_eq!(first_alone(10.03), Some(6));
         let one = Difference {
             seeds: [1, 5],
             ..difference(10.0, 0.06)
         };
-        assert_eq!(one.seeds_to_decide(), None);
+        assert_eq!(one.seeds_to_decide([true, true]), None);
     }
 
     /// By hand: intervals of 0.6 over 3 seeds and 0.2 over 9 are standard errors of

@@ -15,8 +15,10 @@ pub struct Figure {
     pub unit: &'static str,
     /// Digits behind the point in the table.
     pub digits: usize,
-    /// How far two worlds may be apart.
+    /// How far two worlds may be apart …
     pub within: Tolerance,
+    /// … or as far as one seed of the second world is from another: their standard deviation.
+    pub or_scatter: bool,
     /// Its value; NaN where the run has none.
     pub of: fn(&RunResult) -> f64,
 }
@@ -43,6 +45,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "Mbit/s",
         digits: 4,
         within: Tolerance::GOODPUT,
+        or_scatter: true,
         of: |run| run.aggregate.goodput_bps / 1e6,
     },
     Figure {
@@ -51,6 +54,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "ms",
         digits: 3,
         within: Tolerance::LATENCY,
+        or_scatter: false,
         of: |run| run.induced_rtt(Statistic::P50),
     },
     Figure {
@@ -59,6 +63,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "ms",
         digits: 3,
         within: Tolerance::LATENCY,
+        or_scatter: false,
         of: |run| run.induced_rtt(Statistic::P95),
     },
     Figure {
@@ -67,6 +72,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "",
         digits: 1,
         within: PACKETS,
+        or_scatter: false,
         of: |run| sum(run.links.iter().map(|(_, link)| link.dropped_packets)),
     },
     Figure {
@@ -75,6 +81,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "",
         digits: 1,
         within: PACKETS,
+        or_scatter: false,
         of: |run| sum(run.flows.iter().map(|(_, flow)| flow.retransmitted_packets)),
     },
     Figure {
@@ -83,6 +90,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "",
         digits: 4,
         within: INDEX,
+        or_scatter: false,
         of: |run| run.aggregate.jain.unwrap_or(f64::NAN),
     },
     Figure {
@@ -91,6 +99,7 @@ pub const FIGURES: [Figure; 7] = [
         unit: "ms",
         digits: 1,
         within: Tolerance::LATENCY,
+        or_scatter: false,
         of: completion,
     },
 ];

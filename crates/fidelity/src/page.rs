@@ -1,7 +1,7 @@
 //! The page: for each pair of worlds how many cells agree, and a heat map of all that do not.
 
 use crate::compare::Difference;
-use crate::figure::FIGURES;
+use crate::figure::{FIGURES, Figure};
 use crate::matrix::Matrix;
 use crate::summary::{Summary, Worst};
 use minijinja::{AutoEscape, Environment, Value, context};
@@ -30,22 +30,26 @@ pub fn page(matrix: &Matrix, notes: &[String], program: &str) -> Result<String, 
             figures => FIGURES.iter().map(|figure| context! {
                 title => figure.title,
                 unit => figure.unit,
-                tolerance => tolerance(figure.within, figure.unit),
+                tolerance => tolerance(figure),
             }).collect::<Vec<_>>(),
             pairs => Summary::all(matrix).iter().map(pair).collect::<Vec<_>>(),
         })?;
     Ok(page)
 }
 
-/// A tolerance in words, around a value of this unit.
-pub fn tolerance(Tolerance { share, least }: Tolerance, unit: &str) -> String {
-    let space = if unit.is_empty() { "" } else { " " };
-    match (share > 0.0, least > 0.0) {
-        (true, true) => format!("{:.0} % or {least}{space}{unit}", 100.0 * share),
-        (true, false) => format!("{:.0} %", 100.0 * share),
-        _ => format!("{least}{space}{unit}"),
-    }
+/// A figure's tolerance in words.
+pub fn tolerance(figure: &Figure) -> String {
+    let Tolerance { share, least } = figure.within;
+    let space = if figure.unit.is_empty() { "" } else { " " };
+    let least = (least > 0.0).then(|| format!("{least}{space}{}", figure.unit));
+    let share = (share > 0.0).then(|| format!("{:.0} %", 100.0 * share));
+    let scatter = figure.or_scatter.then(|| SCATTER.to_owned());
+    let parts: Vec<String> = [share, least, scatter].into_iter().flatten().collect();
+    parts.join(" or ")
 }
+
+/// The tolerance that the second world's seeds give; the page and the documents explain the word.
+const SCATTER: &str = "scatter";
 
 fn pair(summary: &Summary) -> Value {
     let (first, other) = (summary.pair.first, summary.pair.other);

@@ -190,7 +190,8 @@ impl Summary {
         }
         let all = cells.iter().flat_map(|(_, differences)| differences);
         let open = all.filter(|one| one.verdict() == Verdict::Undecided && one.ci95().is_some());
-        let mut needs: Vec<Option<usize>> = open.map(Difference::seeds_to_decide).collect();
+        let mut needs: Vec<Option<usize>> =
+            open.map(|one| one.seeds_to_decide([true, true])).collect();
         needs.sort_by_key(|seeds| seeds.unwrap_or(usize::MAX));
         // Stable: equal ones stay in the grid's order.
         worst.sort_by(|a, b| {

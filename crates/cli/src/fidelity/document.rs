@@ -15,7 +15,7 @@ const SHOWN: usize = 12;
 fn tolerances() -> String {
     let mut text = String::from("| figure | tolerance |\n| --- | --- |\n");
     for figure in FIGURES {
-        let words = tolerance(figure.within, figure.unit);
+        let words = tolerance(&figure);
         let _ = writeln!(text, "| {} | {words} |", figure.title);
     }
     text

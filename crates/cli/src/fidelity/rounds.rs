@@ -18,6 +18,8 @@ pub(super) struct Rounds<'a> {
     pub(super) most: usize,
     /// How many runs are left, over all worlds.
     pub(super) left: u64,
+    /// With but one world: the one it is held against, which gets no seeds.
+    pub(super) beside: Option<&'a WorldName>,
     /// Where the table goes.
     pub(super) dir: &'a Path,
     /// Whether it is to end.
@@ -34,14 +36,14 @@ struct Group<'a> {
 /// What is to be done next for a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
-    /// How many seeds it has then, in each world.
+    /// How many seeds it has then, in each world that is run.
     goal: usize,
     /// Figures decided for a packet; infinite where runs are needed before this can be said.
     worth: f64,
 }
 
 impl Rounds<'_> {
-    /// Adds seeds, the same in all worlds, to the cells of `matrix` whose figures these do not
+    /// Adds seeds, the same in all of `worlds`, to the cells of `matrix` whose figures these do not
     /// decide: step by step where a step decides most for its cost. What has been run is written
     /// into the folder after each step. Failures are returned; a cell with one gets no more seeds.
     ///
@@ -78,7 +80,11 @@ impl Rounds<'_> {
     fn step(&self, group: &Group<'_>, matrix: &Matrix, names: &[&WorldName]) -> Option<Step> {
         let has = has(group, matrix, names);
         let most = has.iter().copied().max()?;
-        let Some(needs) = matrix.seeds_to_decide(&group.place, names) else {
+        let seeds = |world: &WorldName| matrix.get(&group.place, world).map_or(0, |it| it.seeds);
+        if self.beside.is_some_and(|beside| seeds(beside) < 2) {
+            return None;
+        }
+        let Some(needs) = matrix.seeds_to_decide(&group.place, names, self.beside) else {
             let goal = most.max(SEEDS as usize).min(self.most);
             return has.iter().any(|&has| has < goal).then_some(Step {
                 goal,
@@ -140,7 +146,7 @@ impl Rounds<'_> {
             }
             found.merge(more);
         }
-        // All worlds or none: what is written has equally many seeds in each.
+        // All worlds or none: what is written has equally many seeds in each that is run.
         matrix.add(found);
         let files = [(TABLE.into(), &*matrix.csv())];
         sojourn_report::write_files(self.dir, &files)
