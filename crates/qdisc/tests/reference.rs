@@ -8,18 +8,18 @@ fn reference() -> String {
         "\
 # Queue disciplines
 
-This page lists all disciplines with their options, defaults and statistics. Names, options, units
-and defaults are those of `tc`; an option that `tc` does not have says `not in tc`. `sojourn qdisc
-list` and `sojourn qdisc explain NAME` print the same.
+This page lists all queue disciplines with their options, defaults and statistics, as
+`sojourn qdisc list` and `sojourn qdisc explain NAME` print them. Names, options, units and defaults
+are those of `tc`. An option that `tc` does not have is marked `not in tc`.
 
-On a bridge each discipline also accepts `split-gso` or `no-split-gso`, which say whether
-super-packets are cut before the queue ([bridge](bridge.md#super-packets)); `cake` accepts them
-everywhere.
+On a bridge, every discipline also accepts `split-gso` or `no-split-gso`: whether super-packets
+(GSO) are split before the queue ([bridge](bridge.md#super-packets)). `cake` accepts these two
+options everywhere.
 
-In the file of a scenario or of a bridge a `limit` (`memory_limit`, `memlimit`) may also be a time:
-`limit 100ms` is the amount that the link, or a slower shaper before it, sends in 100 ms. In a
-scenario it may also be a number of bandwidth-delay products, `limit 2bdp`. `sojourn check` shows
-the result in packets (of a full frame) or bytes.
+In a scenario or in a bridge's file, a `limit` (`memory_limit`, `memlimit`) may also be a time:
+`limit 100ms` is the amount of data that the link, or a slower shaper before it, sends in 100 ms. In
+a scenario it may also be a number of bandwidth-delay products, `limit 2bdp`. `sojourn check` prints
+the result in full-size packets or in bytes.
 
 ```text
 ",
