@@ -59,7 +59,7 @@ use Better::{Equal, High, Low};
 const QUEUES: &[Question] = &[
     Question {
         title: "A call and a game beside transfers",
-        text: "A call, a game, a stream, files of 500 kB and two transfers on one line.",
+        text: "A call, a game, a stream, files of 500 kB and two bulk transfers share one link.",
         columns: [
             column("MOS of the call", ("mix", "", "the call's MOS"), High),
             column("lag of the game, ms", ("mix", "", "the game's lag"), Low),
@@ -68,7 +68,7 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "Short transfers beside a long one",
-        text: "Files of 100 kB, four a second, beside one transfer.",
+        text: "Files of 100 kB, four per second, compete with one bulk transfer.",
         columns: [
             column(
                 "100 kB, mean ms",
@@ -89,7 +89,7 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "Bursts beside a transfer",
-        text: "Pages, files of 30 kB and a steady stream of UDP beside one transfer.",
+        text: "Web pages, files of 30 kB and a steady UDP stream compete with one bulk transfer.",
         columns: [
             column("page, ms", ("burst", "", "page load"), Low),
             column("30 kB, p95 ms", ("burst", "", "completion of 30 kB"), Low),
@@ -102,7 +102,7 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "A few transfers",
-        text: "Four transfers by CUBIC, without ECN.",
+        text: "Four bulk transfers use CUBIC, without ECN.",
         columns: [
             column(
                 "queue delay, p95 ms",
@@ -123,7 +123,7 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "Many transfers",
-        text: "64 transfers at once.",
+        text: "64 bulk transfers run at once.",
         columns: [
             column(
                 "probe, p95 ms",
@@ -140,7 +140,7 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "Transfers with ECN",
-        text: "Four transfers with ECN.",
+        text: "Four bulk transfers use CUBIC with ECN.",
         columns: [
             column(
                 "queue delay, p95 ms",
@@ -153,7 +153,7 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "L4S beside classic traffic",
-        text: "Prague, CUBIC with ECN and a game with ECT(1), at 40 Mbit/s and 20 ms.",
+        text: "Prague, CUBIC with ECN and a game with ECT(1) share a link of 40 Mbit/s, at 20 ms.",
         columns: [
             column("Prague, p99 ms", ("l4s", "", "induced RTT of the L4S"), Low),
             column("Prague / CUBIC", ("l4s", "", "L4S flow / classic"), Equal),
@@ -162,8 +162,8 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "Unfair and unresponsive senders",
-        text: "Reno beside BBRv3; CUBIC beside UDP at one and a half times the rate; CUBIC with \
-               100 ms beside CUBIC with 20 ms.",
+        text: "Reno competes with BBRv3; CUBIC with UDP at one and a half times the link rate; \
+               CUBIC at 100 ms with CUBIC at 20 ms.",
         columns: [
             column(
                 "BBRv3 / Reno",
@@ -180,7 +180,8 @@ const QUEUES: &[Question] = &[
     },
     Question {
         title: "A line whose rate changes",
-        text: "10 Mbit/s, then 2, then 10 again. A later flow wants its share of a line.",
+        text: "The link has 10 Mbit/s, then 2, then 10 again. In a second case a flow starts later \
+               and needs time to get its share.",
         columns: [
             column(
                 "queue delay, p99 ms",
@@ -196,7 +197,7 @@ const QUEUES: &[Question] = &[
 const CONTROLS: &[Question] = &[
     Question {
         title: "Alone before a deep buffer",
-        text: "One flow; the buffer has ten bandwidth-delay products.",
+        text: "One flow has a buffer of ten bandwidth-delay products.",
         columns: [
             column(
                 "goodput, Mbit/s",
@@ -217,7 +218,7 @@ const CONTROLS: &[Question] = &[
     },
     Question {
         title: "Alone before a shallow buffer",
-        text: "One flow; the buffer has a third of a bandwidth-delay product.",
+        text: "One flow has a buffer of a third of a bandwidth-delay product.",
         columns: [
             column(
                 "goodput, Mbit/s",
@@ -238,7 +239,7 @@ const CONTROLS: &[Question] = &[
     },
     Question {
         title: "A line that loses packets",
-        text: "Goodput of one flow, in Mbit/s, with losses at random.",
+        text: "The values are the goodput of one flow, in Mbit/s, with random loss.",
         columns: [
             column("0.1 % lost", ("loss", "loss 0.1%", "goodput of"), High),
             column("1 % lost", ("loss", "loss 1%", "goodput of"), High),
@@ -247,8 +248,8 @@ const CONTROLS: &[Question] = &[
     },
     Question {
         title: "Beside CUBIC",
-        text: "Goodput over that of a CUBIC flow beside it: before FIFOs of one and four \
-               bandwidth-delay products, and under `fq_codel`.",
+        text: "The values are the goodput divided by that of a competing CUBIC flow: with FIFOs of \
+               one and four bandwidth-delay products, and under `fq_codel`.",
         columns: [
             column(
                 "1 BDP",
@@ -265,7 +266,8 @@ const CONTROLS: &[Question] = &[
     },
     Question {
         title: "Beside a call, and itself",
-        text: "A call beside one flow; eight flows of the control; flows of 160 and 20 ms.",
+        text: "A call competes with one flow; eight flows of the control share the link; two flows \
+               have 160 and 20 ms.",
         columns: [
             column("MOS of the call", ("call", "", "the call's MOS"), High),
             column("Jain, 8 flows", ("among-itself", "count 8", "Jain"), High),
@@ -274,8 +276,7 @@ const CONTROLS: &[Question] = &[
     },
     Question {
         title: "Short flows, reordering, a path that changes",
-        text: "Files of 100 kB by the control beside CUBIC; packets out of order; a rate that falls \
-               to a fifth.",
+        text: "Files of 100 kB compete with CUBIC; packets are reordered; the rate falls to a fifth.",
         columns: [
             column("100 kB, ms", ("short", "", "completion of 100 kB"), Low),
             column("reordered, Mbit/s", ("order", "", "goodput of"), High),
@@ -308,25 +309,26 @@ pub(crate) fn page(queues: &[CardData], controls: &[CardData]) -> String {
 const BEGIN: &str = "\
 # Queues and congestion controls side by side
 
-These tables help to choose a queue or a congestion control for your traffic. Each table is one
-kind of traffic, and there is no single score. A value is the mean over 10 seeds in the simulator,
-with its 95 % confidence interval where that reaches the last digit shown.
+These tables help to choose a queue or a congestion control for your traffic. Each table shows one
+kind of traffic. There is no single score. A value is the mean over 10 seeds in the simulator. Its
+95 % confidence interval is shown if it reaches the last digit of the mean.
 
-**Bold** marks the best value of a column, and every value that is no further from it than the sum
-of both intervals. “7 of 10” means that 7 of 10 runs have a value; such values are not compared. `–`
-means that no run has one, because the flow did not get that far. The line has 10 Mbit/s, and the
-disciplines have their defaults.
+**Bold** marks the best value of a column, and every value whose distance from the best is at most
+the sum of both intervals. “7 of 10” means that only 7 of 10 runs have a value; such values are not
+compared. `–` means that no run has a value, because the flow did not get that far. The link has 10
+Mbit/s and the disciplines have their defaults, unless noted.
 
-`sojourn evaluate --qdisc 'YOUR QUEUE'` measures yours ([how, and what the cases
-are](evaluate.md)). The [cards](#data) have all measures of all cases.
+`sojourn evaluate --qdisc 'YOUR QUEUE'` measures your own queue; [Measure a queue or a congestion
+control](evaluate.md) describes the cases. The [cards](#data) have all measures of all cases.
 ";
 
 const END: &str = "
 ## Data
 
-`cards/` of the source has a file for each, with every measure of every case in four digits.
-`command` is what makes it again, and `digest` is a hash (FNV-1a) of the file's cases. It does not
-depend on the version of the program: equal digests are equal figures.
+The folder `cards/` of the source has a file for each queue and control, with every measure of every
+case in four digits. `command` is the command that makes the file again. `digest` is a hash (FNV-1a)
+of the file's cases. It does not depend on the version of the program: equal digests mean equal
+figures.
 
 ```
 { \"format\": \"sojourn-cards/1\", \"command\", \"world\", \"digest\",
@@ -334,7 +336,7 @@ depend on the version of the program: equal digests are equal figures.
       \"cells\": [ [WITH, [MEAN, CI95] or [MEAN, CI95, RUNS], ...], ... ] } } }
 ```
 
-`make cards` makes all of them and this page anew, in a few minutes. A test runs a part of each
+`make cards` makes all files and this page again, in a few minutes. A test runs a part of each card
 again and compares it digit for digit.
 ";
 
