@@ -40,7 +40,7 @@ use std::sync::atomic::Ordering;
   sojourn advise --fit rrul.flent.gz                 the line behind a measurement
   sojourn advise 50/10 25ms --print-scenario > my-line.toml
 
-Exit status: 0 when there is an advice, 1 when a run failed or no line fits the measurement, 2 when
+Exit status: 0 when a queue is advised, 1 when a run failed or no line fits the measurement, 2 when
 the input is wrong (nothing is run or written), 130 after Ctrl-C.")]
 pub(crate) struct AdviseArgs {
     /// Rates of the line, down and up: in Mbit/s or with units (`50/10`, `1gbit/50mbit`)

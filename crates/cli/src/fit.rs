@@ -46,10 +46,10 @@ const FAIR: u8 = 3;
   sojourn fit upload.pcapng --client 192.168.1.7      captured at the client
   sojourn fit iperf3.json irtt.json.gz                a load, and probes of the same time
 
-Files are .flent.gz files of any test with TCP streams and a ping, JSON of iperf3's TCP tests with
-irtt's beside it, and pcapng or pcap files (also .gz) that were made at the client, with the start
-of its transfers; round-trip times are then those of TCP's timestamps. Of tests that load both
-directions at once the delay is shared out evenly. A load lasts 3 s at least.
+Supported files are .flent.gz files of any test with TCP streams and a ping, iperf3's JSON of TCP
+tests (alone or with irtt's), and pcapng or pcap files (also .gz) that were made at the client and
+contain the start of its transfers. In captures, round-trip times are those of TCP's timestamps. If
+a test loads both directions at once, the delay is divided equally. The load must last at least 3 s.
 
 Exit status: 0 when the line is good, 3 when it is fair, 1 when no line gives the figures (nothing
 is written), 2 when a file cannot be used, 130 after Ctrl-C.")]
