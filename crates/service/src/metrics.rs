@@ -32,7 +32,7 @@ pub struct Metrics(TcpListener);
 
 /// Why nobody can answer at an address.
 #[derive(Debug, thiserror::Error)]
-#[error("serve metrics at {address}: {source}")]
+#[error("serve metrics at {address}")]
 pub struct MetricsError {
     address: SocketAddr,
     source: io::Error,
