@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 mod error;
 mod filters;
 mod monitor;
+mod voice;
 
 pub use error::FailOpenError;
 use error::{MOST, NAME};
@@ -98,8 +99,8 @@ impl FailOpenBridge {
                 let own = left_over.filter(|own| own.index == master);
                 remember(claims, own.as_ref())?;
                 let gate = gate([left, right], hook, ports, 0)?;
-                if own.is_some() {
-                    let settled = settle(&mut netlink, master, [left, right]);
+                if let Some(own) = &own {
+                    let settled = settle(&mut netlink, own, [left, right]);
                     settled.map_err(FailOpenError::of(format!("set up the bridge `{name}`")))?;
                 }
                 let place = KernelBridge {
@@ -206,7 +207,7 @@ fn make(
     let (name, own) = create(netlink)?;
     let index = own.index;
     let made = remember(claims, Some(&own)).and_then(|()| {
-        let built = build(netlink, index, ports);
+        let built = build(netlink, &own, ports);
         built.map_err(FailOpenError::of(format!("build the bridge `{name}`")))
     });
     if let Err(error) = made {
@@ -421,23 +422,27 @@ fn speaks(name: &str) -> bool {
     fs::read_to_string(ipv6_off(name)).is_ok_and(|text| text.trim() == "0")
 }
 
-fn build(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
+fn build(netlink: &mut Links, own: &OwnBridge, ports: [&Interface; 2]) -> io::Result<()> {
     for port in ports {
-        netlink.set_master(port.index, bridge)?;
+        netlink.set_master(port.index, own.index)?;
     }
-    settle(netlink, bridge, ports)
+    settle(netlink, own, ports)
 }
 
 /// Has a bridge of ours and its ports be as they are to be.
-fn settle(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
+fn settle(netlink: &mut Links, own: &OwnBridge, ports: [&Interface; 2]) -> io::Result<()> {
+    let bridge = own.index;
     let link = netlink.link(bridge)?;
+    if link.alias() != Some(&own.alias) {
+        netlink.set_alias(bridge, &own.alias)?;
+    }
     if !link.is_plain_bridge() {
         netlink.make_plain(bridge)?;
     }
     if let Some(name) = link.name().filter(|name| speaks(name)) {
         silence(name)?;
     }
-    for entry in netlink.entries(bridge, ports.map(|port| port.index))? {
+    for entry in netlink.entries(bridge)? {
         netlink.remove_entry(&entry)?;
     }
     netlink.up(bridge)?;

@@ -277,12 +277,10 @@ impl Links {
 
     /// Entries of the address table of a bridge of ours that are not its own and its ports'
     /// addresses: frames for such an address leave by one port alone, or not at all.
-    pub(crate) fn entries(&mut self, bridge: u32, ports: [u32; 2]) -> io::Result<Vec<Entry>> {
-        let [left, right] = ports;
-        let mut own = Vec::new();
-        for index in [bridge, left, right] {
-            own.extend(self.link(index)?.address().map(<[u8]>::to_vec));
-        }
+    pub(crate) fn entries(&mut self, bridge: u32) -> io::Result<Vec<Entry>> {
+        let mut links = self.ports(bridge)?;
+        links.push((bridge, self.link(bridge)?));
+        let own: Vec<_> = links.iter().filter_map(|(_, it)| it.address()).collect();
         // The header of a link, which the kernel takes here to send one bridge's alone.
         let mut of_bridge = header(0, 0).to_vec();
         of_bridge[0] = AF_BRIDGE;
@@ -292,7 +290,7 @@ impl Links {
             let attributes = entry.get(NEIGHBOUR..).unwrap_or_default();
             let master = find(attributes, NDA_MASTER).and_then(|it| word(it, 0));
             let address = find(attributes, NDA_LLADDR);
-            master == Some(bridge) && address.is_some_and(|it| own.iter().all(|own| own != it))
+            master == Some(bridge) && address.is_some_and(|it| !own.contains(&it))
         });
         Ok(entries.into_iter().map(Entry).collect())
     }
@@ -348,6 +346,18 @@ impl Links {
             .iter()
             .filter_map(|body| Some((word(body, 1)?, Link::read(body)?)));
         Ok(vlans.filter(|(_, link)| link.is(VLAN)).collect())
+    }
+
+    /// The ports of a bridge of this namespace: index and link.
+    pub(crate) fn ports(&self, bridge: u32) -> io::Result<Vec<(u32, Link)>> {
+        let of_bridge = attribute(IFLA_MASTER, &bridge.to_ne_bytes());
+        let answers = self.list(RTM_GETLINK, &[&header(0, 0)[..], &of_bridge].concat())?;
+        let links = answers
+            .iter()
+            .filter_map(|body| Some((word(body, 1)?, Link::read(body)?)));
+        // A kernel may send all.
+        let ports = links.filter(|(_, link)| link.master() == Some(bridge));
+        Ok(ports.collect())
     }
 
     /// Makes a request that is answered by what was asked for: the answer without its header.

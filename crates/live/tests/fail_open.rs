@@ -129,6 +129,7 @@ fn a_way_round_that_vanishes_is_mended() {
             "sysctl -q net.ipv6.conf.sojourn0.disable_ipv6=0",
             "`sojourn0` speaks IPv6",
         ),
+        ("ip link set sojourn0 alias other", "has another alias"),
     ];
     // Each has namespaces of its own.
     thread::scope(|scope| {
@@ -261,6 +262,15 @@ fn addresses_and_bridges_of_others_are_told() {
         assert!(said.contains("`a1` has an IP address"), "{said}");
         assert!(remote.fail_open().ready && !remote.fail_open().well);
         link.middle.ip("address delete 192.0.2.1/24 dev a1");
+        heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(remote.fail_open().well);
+        // It would exchange frames with both interfaces.
+        link.middle
+            .ip("link add x0 type veth peer name x1\n link set x1 master sojourn0");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(said.contains("`x1` is in it too"), "{said}");
+        assert!(remote.fail_open().ready && !remote.fail_open().well);
+        link.middle.ip("link delete x0");
         heard.recv_timeout(PATIENCE).expect("it is told");
         assert!(remote.fail_open().well);
         // One interface in a bridge of the user's: none of ours to mend.

@@ -7,8 +7,9 @@
 //! of.
 
 use super::filters::in_the_way;
+use super::voice::Voice;
 use super::{KernelBridge, bridge_name, build, locked, make, remember, remove, settle, speaks};
-use crate::claim::Claim;
+use crate::claim::{Claim, OwnBridge};
 use crate::interface::{Interface, addressed};
 use crate::links::{Link, Links};
 use crate::netlink::{Socket, connect, protocols::NETLINK_ROUTE};
@@ -31,8 +32,6 @@ const FINDS: usize = 5;
 const TRIES: usize = 3;
 /// After something was mended: others that undo it are not raced with.
 const RESTS: Duration = Duration::from_millis(300);
-/// Somebody breaks the same thing again and again: then it is mended each time, and told so often.
-const SAYS_AGAIN: Duration = Duration::from_secs(60);
 /// Without news.
 const LOOKS: Duration = Duration::from_millis(900);
 /// Netfilter, which tells no news, is asked at each look, but not again within this time.
@@ -129,6 +128,8 @@ struct Found {
     fault: Option<Fault>,
     /// An interface with an IP address.
     addressed: Option<String>,
+    /// Another port of a bridge of ours.
+    third: Option<String>,
     /// That the MTUs differ, as a sentence.
     mtus: Option<String>,
 }
@@ -183,8 +184,7 @@ fn agreed<T: PartialEq>(
 impl Looker {
     fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, Option<String>)) {
         let mut asked: Option<Instant> = None;
-        // What has been mended when something was told last.
-        let mut last = (String::new(), None);
+        let mut voice = Voice::default();
         let mut known = None;
         loop {
             if asked.is_none_or(|at| at.elapsed() >= FILTERS_REST) {
@@ -198,27 +198,20 @@ impl Looker {
             };
             let has_mended = mended.is_some();
             state.repairs = self.watched.state.repairs;
-            let is_new = |mended: &String| {
-                *mended != last.0 || last.1.is_none_or(|at: Instant| at.elapsed() >= SAYS_AGAIN)
-            };
-            if state != self.watched.state || mended.as_ref().is_some_and(is_new) {
-                last = (mended.unwrap_or_default(), Some(Instant::now()));
-                let what = match last.0.as_str() {
-                    "" => state.text.clone(),
-                    mended => format!("{mended}; {}", state.text),
-                };
-                state.repairs += u64::from(has_mended);
-                tell(&state, Some(what));
-            } else if has_mended {
-                state.repairs += 1;
-                tell(&state, None);
+            let is_same = state == self.watched.state;
+            state.repairs += u64::from(has_mended);
+            let now = Instant::now();
+            let text = voice.of_state(&state.text, is_same, mended, now);
+            if !is_same || has_mended || text.is_some() {
+                tell(&state, text);
             }
             self.watched.state = state;
-            let mtus = found.mtus.clone();
-            if let Some(mtus) = mtus.clone().filter(|_| mtus != self.mtus) {
-                tell(&self.watched.state, Some(mtus));
+            if found.mtus != self.mtus {
+                self.mtus.clone_from(&found.mtus);
+                if let Some(text) = found.mtus.clone().and_then(|text| voice.of(text, now)) {
+                    tell(&self.watched.state, Some(text));
+                }
             }
-            self.mtus = mtus;
             known = Some(found);
             if has_mended && waits(bell, None, RESTS) == Woken::ByBell {
                 return;
@@ -269,6 +262,14 @@ impl Looker {
         };
         let (addressed, filters) = (found.addressed.as_deref(), self.filters.as_deref());
         let mut state = FailOpenState::of(&locked(place).name, addressed, filters);
+        if let Some(third) = &found.third {
+            let _ = write!(
+                state.text,
+                ", but `{third}` is in it too and exchanges frames with both interfaces; `ip link \
+                 set {third} nomaster` ends that"
+            );
+            state.well = false;
+        }
         let gate = gate.unwrap_or_else(|why| {
             let _ = write!(state.text, ", but every frame passes twice: {why}");
             state.well = false;
@@ -302,21 +303,32 @@ impl Looker {
 
     /// How things are now. Interfaces and bridges are called by the names that they have now.
     fn find(&mut self) -> Found {
-        let (fault, addressed) = match self.watched.place.clone() {
-            Some(place) => {
-                let mut place = locked(&place);
-                let fault = self.fault(&mut place);
-                let [left, right] = self.watched.ports.each_ref().map(|port| port.index);
-                let addressed = addressed(&mut self.links, &[left, right, place.index]);
-                (fault, addressed)
-            }
-            None => (self.another_bridge().map(Fault::Told), None),
+        let mtus = self.mtus();
+        let Some(place) = self.watched.place.clone() else {
+            return Found {
+                fault: self.another_bridge().map(Fault::Told),
+                addressed: None,
+                third: None,
+                mtus,
+            };
         };
+        let mut place = locked(&place);
+        let fault = self.fault(&mut place);
+        let [left, right] = self.watched.ports.each_ref().map(|port| port.index);
         Found {
             fault,
-            addressed,
-            mtus: self.mtus(),
+            addressed: addressed(&mut self.links, &[left, right, place.index]),
+            third: place.own.as_ref().and_then(|own| self.third(own)),
+            mtus,
         }
+    }
+
+    /// The name of a port of our bridge that is none of our interfaces.
+    fn third(&self, own: &OwnBridge) -> Option<String> {
+        let ports = self.links.ports(own.index).ok()?;
+        let is_ours = |index| self.watched.ports.iter().any(|port| port.index == index);
+        let (_, third) = ports.into_iter().find(|(index, _)| !is_ours(*index))?;
+        third.name().map(str::to_owned)
     }
 
     /// Whether the interfaces have different MTUs now.
@@ -375,7 +387,11 @@ impl Looker {
             .link(place.index)
             .ok()
             .filter(|link| match &place.own {
-                Some(own) => link.alias() == Some(&own.alias),
+                // Somebody may have given it another alias.
+                Some(own) => {
+                    link.alias() == Some(&own.alias)
+                        || link.is_bridge() && link.name() == Some(&place.name)
+                }
                 None => link.is_bridge(),
             });
         let is_there = bridge.is_some();
@@ -387,9 +403,13 @@ impl Looker {
                 if one != place.index {
                     return Some(Fault::Taken(one));
                 }
-                let is_ours = place.own.is_some();
-                match wrong(links, one, ports, is_ours) {
-                    Ok(wrong) => wrong.map(if is_ours { Fault::Wrong } else { Fault::Told }),
+                let own = place.own.as_ref();
+                match wrong(links, one, ports, own) {
+                    Ok(wrong) => wrong.map(if own.is_some() {
+                        Fault::Wrong
+                    } else {
+                        Fault::Told
+                    }),
                     Err(why) => Some(Fault::Told(why)),
                 }
             }
@@ -400,30 +420,31 @@ impl Looker {
                 };
                 Some(Fault::Lost(format!("`{}` {why}", place.name)))
             }
-            masters => {
-                let strange = |it: &Option<u32>| it.is_some_and(|it| it != place.index);
-                if let Some(at) = masters.iter().position(strange) {
-                    let name = bridge_name(links, masters[at].unwrap_or_default());
-                    return Some(Fault::Told(match name {
-                        Ok(name) => format!(
-                            "`{}` belongs to `{name}`, `{}` does not",
-                            ports[at].name,
-                            ports[1 - at].name
-                        ),
-                        Err(error) => error.to_string(),
-                    }));
-                }
-                let without = ports.iter().zip(masters).filter(|(_, it)| it.is_none());
-                let left: Vec<_> = without
-                    .map(|(port, _)| format!("`{}`", port.name))
-                    .collect();
-                let have = if left.len() == 1 { "has" } else { "have" };
-                let what = format!("{} {have} left `{}`", left.join(" and "), place.name);
-                Some(match place.own {
-                    Some(_) => Fault::Left(what),
-                    None => Fault::Told(what),
-                })
-            }
+            masters => Some(self.astray(place, masters)),
+        }
+    }
+
+    /// What is wrong where an interface belongs to another bridge, or to none.
+    fn astray(&mut self, place: &KernelBridge, masters: [Option<u32>; 2]) -> Fault {
+        let ports = self.watched.ports.each_ref();
+        let strange = |it: &Option<u32>| it.is_some_and(|it| it != place.index);
+        if let Some(at) = masters.iter().position(strange) {
+            let name = bridge_name(&mut self.links, masters[at].unwrap_or_default());
+            return Fault::Told(name.map_or_else(
+                |error| error.to_string(),
+                |name| {
+                    let [this, other] = [&ports[at].name, &ports[1 - at].name];
+                    format!("`{this}` belongs to `{name}`, `{other}` does not")
+                },
+            ));
+        }
+        let without = ports.iter().zip(masters).filter(|(_, it)| it.is_none());
+        let names: Vec<_> = without.map(|(it, _)| format!("`{}`", it.name)).collect();
+        let have = if names.len() == 1 { "has" } else { "have" };
+        let what = format!("{} {have} left `{}`", names.join(" and "), place.name);
+        match place.own {
+            Some(_) => Fault::Left(what),
+            None => Fault::Told(what),
         }
     }
 
@@ -445,14 +466,16 @@ impl Looker {
                 format!("{what}; made `{}` anew", place.name)
             }
             Fault::Left(what) => {
-                let built = build(links, place.index, ports);
+                let own = place.own.as_ref().ok_or(what)?;
+                let built = build(links, own, ports);
                 built.map_err(|error| format!("{what}: {error}"))?;
                 format!("{what}; put it back")
             }
             Fault::Wrong(what) => {
-                let settled = settle(links, place.index, ports);
+                let own = place.own.as_ref().ok_or(what)?;
+                let settled = settle(links, own, ports);
                 settled.map_err(|error| format!("{what}: {error}"))?;
-                if let Some(wrong) = wrong(links, place.index, ports, true)? {
+                if let Some(wrong) = wrong(links, own.index, ports, Some(own))? {
                     return Err(wrong);
                 }
                 format!("{what}; set up `{}` again", place.name)
@@ -478,13 +501,13 @@ impl Looker {
     }
 }
 
-/// What is wrong with a bridge and its ports; of one of `ours` also what makes it learn, drop or
-/// keep apart.
+/// What is wrong with a bridge and its ports; of our `own` also what makes it learn, drop or keep
+/// apart.
 fn wrong(
     links: &mut Links,
     index: u32,
     ports: [&Interface; 2],
-    ours: bool,
+    own: Option<&OwnBridge>,
 ) -> Result<Option<String>, String> {
     let of = |links: &mut Links, index| -> Result<Link, String> {
         links.link(index).map_err(|error| error.to_string())
@@ -494,6 +517,11 @@ fn wrong(
     if !bridge.is_up() {
         return Ok(Some(format!("`{name}` is down")));
     }
+    if own.is_some_and(|own| bridge.alias() != Some(&own.alias)) {
+        let what = "has another alias, so that a later start would not know it";
+        return Ok(Some(format!("`{name}` {what}")));
+    }
+    let ours = own.is_some();
     if ours && !bridge.is_plain_bridge() {
         let what = "has a spanning tree, VLANs, snooping or netfilter of its own";
         return Ok(Some(format!("`{name}` {what}")));
@@ -502,7 +530,7 @@ fn wrong(
         return Ok(Some(format!("`{name}` speaks IPv6 itself")));
     }
     if ours {
-        let entries = links.entries(index, ports.map(|port| port.index));
+        let entries = links.entries(index);
         if !entries.map_err(|error| error.to_string())?.is_empty() {
             let what = "has an address in its table, whose frames it does not pass on to the other";
             return Ok(Some(format!("`{name}` {what} side")));
