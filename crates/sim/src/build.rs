@@ -57,8 +57,8 @@ fn check(cell: &Cell) -> Result<(), Unfit> {
     check_algorithms(cell)?;
     check_outside(cell)?;
     match cell.hosts {
-        Hosts::Linux => Ok(()),
-        Hosts::LinuxGso => Err(Unfit::Trains),
+        Hosts::LinuxGso if cell.network.radio().is_some() => Err(Unfit::Trains),
+        Hosts::Linux | Hosts::LinuxGso => Ok(()),
     }
 }
 
@@ -173,6 +173,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         wishes: Wishes::default(),
         datagrams: Vec::new(),
         link_header: cell.link_header,
+        trains: cell.hosts == Hosts::LinuxGso,
         reports: Vec::new(),
         bottleneck_packets: 0,
         room: MOST_PACKETS,
@@ -229,7 +230,15 @@ fn transport(
             received: duplicates.then(Box::default),
         },
         CellTransport::Tcp(config) => {
-            let config: &Config = config;
+            let header = config.header_len(0) + cell.link_header;
+            let config = &Config {
+                train: match cell.hosts {
+                    Hosts::Linux => 1,
+                    // As many as a packet has a length for.
+                    Hosts::LinuxGso => u16::MAX / config.mss.saturating_add(header).max(1),
+                },
+                ..*config
+            };
             let mut connection = Connection::new(config);
             connection.count_limits_from(Time::ZERO + cell.warmup);
             if let Some(control) = control {
@@ -247,7 +256,7 @@ fn transport(
             Transport::Tcp {
                 connection,
                 stamped: config.timestamps,
-                header: config.header_len(0) + cell.link_header,
+                header,
             }
         }
     }

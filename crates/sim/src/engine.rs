@@ -5,6 +5,7 @@ mod fork;
 mod held;
 mod receive;
 mod results;
+mod trains;
 
 use crate::calendar::{Owner, OwnerKey};
 use crate::forwarding::Next;
@@ -113,6 +114,8 @@ pub(crate) struct Engine {
     pub(crate) datagrams: Vec<Datagram>,
     /// Bytes of link header in a packet's length.
     pub(crate) link_header: u16,
+    /// Whether hosts send segments in trains.
+    pub(crate) trains: bool,
     /// The queues' own statistics, taken when the end is passed.
     pub(crate) reports: Vec<Report>,
     /// Packets that the busiest queue had sent then.
@@ -403,6 +406,7 @@ impl Engine {
                     self.net.offer(next as usize, &packet, now);
                 }
             }
+            Next::Host if packet.is_train() => self.receive_train(&packet, now),
             Next::Host => ahead = self.receive_here(&packet, armed, now),
             Next::Nowhere => debug_assert!(false, "a packet left its way"),
         }
@@ -474,7 +478,11 @@ impl Engine {
         if !self.wishes.connections.is_empty() {
             self.grant(index, now);
         }
-        self.send_segments(index, now);
+        if self.trains {
+            self.send_trains(index, now);
+        } else {
+            self.send_segments(index, now);
+        }
         if !self.datagrams.is_empty() {
             self.send_datagrams(index, now);
         }

@@ -31,10 +31,10 @@ pub enum Unfit {
         /// What it wants.
         name: &'static str,
     },
-    /// Hosts send trains of segments.
+    /// Stations of a radio send trains of segments.
     #[error(
-        "`hosts = \"linux-gso\"` needs Linux's hosts: run this scenario with --world kernel, with \
-         or without --queues kernel"
+        "`hosts = \"linux-gso\"` is for links: the stations of a radio send one segment at a time; \
+         leave the key out"
     )]
     Trains,
     /// Nobody is there to do what the ends of a flow do.

@@ -48,6 +48,13 @@ impl Outlet<Packet> for Watch<'_> {
     fn marked(&mut self, _packet: &Packet) {
         self.recorder.marked(self.now);
     }
+
+    fn cut(&mut self, packet: &mut Packet) -> Option<Packet> {
+        let segment = packet.cut()?;
+        // The bytes are counted; of the packets so far only the whole.
+        self.recorder.offered(self.now, 0);
+        Some(segment)
+    }
 }
 
 impl Interface {

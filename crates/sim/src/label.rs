@@ -118,6 +118,7 @@ impl QdiscPacket for Labelled {
         dscp(self: &Self) -> u8;
         clear_dscp(self: &mut Self);
         ack(self: &Self) -> Option<AckFacts>;
+        segments(self: &Self) -> Option<(u32, u32)>;
     }
 
     fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
@@ -184,6 +185,14 @@ impl Outlet<Labelled> for Unlabelling<'_> {
 
     fn marked(&mut self, packet: &Labelled) {
         self.0.marked(&packet.packet);
+    }
+
+    fn cut(&mut self, packet: &mut Labelled) -> Option<Labelled> {
+        let segment = self.0.cut(&mut packet.packet)?;
+        Some(Labelled {
+            packet: segment,
+            ..*packet
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Not here: hosts, marks and classes, which few queues ask for (see `label`).
 
+mod train;
+
 use crate::outside::Token;
 use sojourn_apps::Datagram;
 use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket, truesize};
@@ -358,6 +360,10 @@ impl QdiscPacket for Packet {
 
     fn is_same_flow(&self, other: &Self) -> bool {
         self.way == other.way
+    }
+
+    fn segments(&self) -> Option<(u32, u32)> {
+        self.is_train().then(|| self.count_segments())
     }
 
     fn ack(&self) -> Option<AckFacts> {

@@ -80,6 +80,11 @@ impl Passage {
     /// Shows a packet to taps.
     #[cold]
     pub(crate) fn show(&mut self, seen: Seen, packet: &Packet, now: Time) {
+        if packet.is_train() {
+            // As a capture on a wire has them.
+            packet.parts().for_each(|part| self.show(seen, &part, now));
+            return;
+        }
         let payload = match (&self.outside, packet.token()) {
             (Some(outside), Some(token)) => outside.payload(token),
             _ => None,

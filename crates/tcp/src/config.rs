@@ -256,6 +256,10 @@ pub struct Config {
     pub linear_syns: u32,
     /// Spread a window over a round trip. Default off.
     pub pacing: bool,
+    /// Most segments of a train, which the network takes as one packet (Linux: TSO, GSO). Segments
+    /// are returned one by one even so; [`train_goes_on`](crate::Connection::train_goes_on) tells
+    /// which belong together. Default 1: there are no trains.
+    pub train: u16,
     /// Prague: round trips of less than 25 ms count as 25 ms after 500 of them. Default on.
     pub rtt_independence: bool,
     /// Prague: where the delay varies as in a queue with classic ECN, a mark costs 5/16 of the
@@ -308,6 +312,7 @@ impl Default for Config {
             ecn_checked: true,
             linear_syns: 0,
             pacing: false,
+            train: 1,
             rtt_independence: true,
             ecn_fallback: false,
             fractional_window: true,

@@ -415,7 +415,11 @@ impl Connection {
     }
 
     /// The next segment to send, if any.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "once for the way that most segments take"
+    )]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.phase != Phase::Open {
             return self.poll_handshake(now);
@@ -475,6 +479,26 @@ impl Connection {
             Flags::ACK
         };
         true
+    }
+
+    /// Whether a segment that [`poll_transmit`](Self::poll_transmit) returns next, before any other
+    /// input, belongs to the train of the one before, if it goes on where that one ends and has the
+    /// same headers ([`Config::train`]).
+    pub fn train_goes_on(&self) -> bool {
+        self.sender.train_goes_on()
+    }
+
+    /// [`poll_transmit`](Self::poll_transmit) of a sender of trains, as it is not compiled into the
+    /// way that others take.
+    #[inline(never)]
+    pub fn poll_train(&mut self, now: Time) -> Option<Transmit> {
+        self.poll_transmit(now)
+    }
+
+    /// The segments that are received until this is told otherwise have come in one train with the
+    /// one before.
+    pub fn receive_in_train(&mut self, follows: bool) {
+        self.receiver.follows = follows;
     }
 
     /// What goes before all else.

@@ -90,6 +90,8 @@ pub(crate) struct Receiver {
     exact_echo: bool,
     reading: bool,
     closed: bool,
+    /// What comes belongs to the train of the segment before: one packet for Linux.
+    pub(crate) follows: bool,
     /// The window has been offered as it is now: one who only sends asks with every segment.
     offered: bool,
     /// ACK number and echo that are owed since before the marks changed.
@@ -129,6 +131,7 @@ impl Receiver {
             duplicate: None,
             fin_at: None,
             closed: false,
+            follows: false,
             ack_now: false,
             ack_at: Time::MAX,
             acked: 0,
@@ -423,7 +426,10 @@ impl Receiver {
             // RFC 2883: the sender learns that a retransmission was needless, which is what undo
             // and RACK's window live on.
             if end > start {
-                self.duplicate = Some((start, end));
+                let whole = self
+                    .duplicate
+                    .filter(|(_, last)| self.follows && *last == start);
+                self.duplicate = Some((whole.map_or(start, |(first, _)| first), end));
             }
             // A retransmission of old data means that an ACK was lost, or that the peer is in a
             // timeout: it should not wait for ACKs now (Linux `tcp_data_queue`).

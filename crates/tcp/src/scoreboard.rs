@@ -70,6 +70,11 @@ impl Record {
         self.flags = self.flags & !APP_LIMITED | if stamp.app_limited { APP_LIMITED } else { 0 };
     }
 
+    /// When it was sent last.
+    pub(crate) fn sent(&self) -> Time {
+        self.sent
+    }
+
     fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }

@@ -46,6 +46,12 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
+    /// None of `others` set.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
     /// The header's flags as they stand on the wire: AE is the lowest bit of the byte before.
     pub const fn bits(self) -> u16 {
         let ae = (self.0 & Self::AE.0) as u16;

@@ -14,6 +14,7 @@ mod phase;
 mod poll;
 mod recovery;
 mod timers;
+mod train;
 mod writes;
 
 use crate::accecn::Counter;
@@ -28,6 +29,7 @@ use crate::{Config, Span, Time};
 use alloc::boxed::Box;
 use phase::{Prr, RecoveryState, Undo};
 use timers::Timer;
+use train::Train;
 use writes::{Demand, Writes};
 
 pub use phase::Recovery;
@@ -81,6 +83,8 @@ pub(crate) struct Sender {
     rack: bool,
     nagle: bool,
     pacing: bool,
+    /// Segments go in trains.
+    joins: bool,
     /// Only one segment at a time is timed.
     times_one: bool,
     closing: bool,
@@ -140,6 +144,7 @@ pub(crate) struct Sender {
     /// A window that was not used for a timeout shrinks.
     forgets: bool,
     writes: Writes,
+    train: Train,
     /// Marks that the peer tells of by counters (AccECN), once that is agreed on.
     pub(crate) marks: Option<Box<Counter>>,
     /// What has limited it so far.
@@ -156,6 +161,8 @@ impl Sender {
             frto: config.sack && config.frto,
             nagle: config.nagle,
             pacing: config.pacing,
+            joins: config.train > 1 && config.ns2.is_none(),
+            train: Train::new(config),
             short_end: 0,
             full: 0,
             forgets: config.slow_start_after_idle,

@@ -7,4 +7,5 @@ mod linux;
 mod loss;
 pub(crate) mod pair;
 mod robust;
+mod trains;
 mod transfer;

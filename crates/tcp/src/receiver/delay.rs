@@ -113,6 +113,10 @@ impl Receiver {
     /// Something is missing: tell the sender, but not for each of many segments. `srtt`: zero if
     /// nothing of ours has been acknowledged yet.
     pub(super) fn acknowledge_gap(&mut self, srtt: Span, now: Time) {
+        if self.follows {
+            // One ACK for all of a train, of which the first segment has decided.
+            return;
+        }
         let quick = self.quick > 0 && !self.interactive;
         let holds = self.sack && !self.delay_max.is_zero() && self.held_sacks < MAX_HELD_SACKS;
         if quick || !holds {

@@ -66,7 +66,12 @@ impl Sender {
             if !rate.is_zero() && self.data_segments >= UNPACED {
                 gap = rate.time_for(u64::from(payload.max(1)));
                 // Who comes late may make up for half of the next gap.
-                gap -= (start - self.pace_at).min(gap / 2);
+                let late = start - self.pace_at;
+                gap -= if self.joins {
+                    self.make_up(late, gap)
+                } else {
+                    late.min(gap / 2)
+                };
             }
             self.pace_at = start + gap;
         }

@@ -31,6 +31,9 @@ impl Sender {
         if sent.is_none() && core::mem::take(&mut self.fin_waits) {
             sent = self.next_of_any(room, now);
         }
+        if self.joins {
+            self.count_train(sent.is_some());
+        }
         if sent.is_none() {
             self.after_burst(now);
             self.note_limit(now);
@@ -41,7 +44,7 @@ impl Sender {
     /// Whether nothing but new data can go, and at once as far as the windows let it.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
-        let odd = self.probe | self.closing | self.recovery.prefer_new;
+        let odd = self.probe | self.closing | self.joins | self.recovery.prefer_new;
         let calm = self.recovery.state == Recovery::Open && self.board.lost() == 0;
         !odd && calm && self.ns2.is_none() && !self.paced()
     }
@@ -103,7 +106,7 @@ impl Sender {
             self.window_limited |= self.fresh_len(room).is_some();
             return None;
         }
-        if self.paced() && now < self.pace_at {
+        if self.paced() && now < self.pace_at && !self.train_goes_on() {
             return None;
         }
         if last {
@@ -129,6 +132,9 @@ impl Sender {
             return Some(self.send_again(id, now));
         }
         if let Some(len) = self.fresh_len(room) {
+            if self.joins && !self.train_goes_on() && self.defers(now) {
+                return None;
+            }
             return Some(self.send_new(len, now));
         }
         // Rules 3 and 4 come last: what they send may not be lost at all.
