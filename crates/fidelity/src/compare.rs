@@ -9,6 +9,10 @@ use sojourn_world::WorldName;
 /// Seeds that nobody runs: what so many do not decide counts as what none do.
 const MOST_SEEDS: usize = 1_000_000;
 
+/// Seeds by which a difference is confirmed. Drops and delays come in clusters, so that the
+/// intervals of three or four seeds are often too narrow, and show differences that are chance.
+const CONFIRMED: usize = 12;
+
 /// Two worlds of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
@@ -301,8 +305,9 @@ impl Pair {
 
 impl Matrix {
     /// About how many seeds in `worlds` would decide each of a cell's undecided figures between
-    /// these, the fewest first; a figure that none would decide has more than anybody runs. With
-    /// `beside` there is but one of `worlds`, which gets seeds against that one, which gets none.
+    /// these, the fewest first; a figure that none would decide has more than anybody runs. A
+    /// difference that few seeds show needs twelve. With `beside` there is but one of `worlds`,
+    /// which gets seeds against that one, which gets none.
     ///
     /// None where a world has none of the cell or but one seed, or two of `worlds` have not equally
     /// many.
@@ -327,11 +332,13 @@ impl Matrix {
         let mut needs = Vec::new();
         for (at, other) in entries.iter().enumerate() {
             for first in &entries[..at] {
-                let open = between(first, other)
-                    .into_iter()
-                    .filter(|one| one.verdict() == Verdict::Undecided);
-                let need = |one: Difference| one.seeds_to_decide([grows(first), grows(other)]);
-                needs.extend(open.map(|one| need(one).unwrap_or(MOST_SEEDS)));
+                let grows = [grows(first), grows(other)];
+                let need = |one: Difference| match one.verdict() {
+                    Verdict::Equal => None,
+                    Verdict::Different => (seeds < CONFIRMED).then_some(CONFIRMED),
+                    Verdict::Undecided => Some(one.seeds_to_decide(grows).unwrap_or(MOST_SEEDS)),
+                };
+                needs.extend(between(first, other).into_iter().filter_map(need));
             }
         }
         needs.sort_unstable();
@@ -524,6 +531,21 @@ mod tests {
         assert!(between((0.0, 3), (0.0, 3)) == 0.0);
         // One world that always has the same: the other one's own interval.
         assert!((between((0.5, 4), (0.0, 9)) - 0.5).abs() < 1e-9);
+    }
+
+    /// Worlds that are apart by far with two seeds each.
+    #[test]
+    fn a_difference_of_few_seeds_is_confirmed() {
+        let matrix = matrix(&[("sim", 9.0), ("kernel-tc", 10.0)]);
+        let [sim, linux] = [0, 2].map(|at| &KNOWN[at].world);
+        let place = &matrix.entries[0].place;
+        let needs = |matrix: &Matrix| matrix.seeds_to_decide(place, &[linux], Some(sim));
+        assert_eq!(needs(&matrix), Some(vec![CONFIRMED]));
+        let mut more = matrix.clone();
+        more.entries[1].seeds = CONFIRMED;
+        assert_eq!(needs(&more), Some(Vec::new()));
+        more.entries[0].figures = more.entries[1].figures;
+        assert_eq!(needs(&more), Some(Vec::new()), "equal");
     }
 
     #[test]
