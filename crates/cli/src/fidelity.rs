@@ -20,7 +20,7 @@ use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, MatrixCell, Square, Summary,
 use sojourn_gateway::Table;
 use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_kernel::Tick;
-use sojourn_scenario::{Outcome, read_text};
+use sojourn_scenario::{Outcome, Watch, read_text};
 use sojourn_world::{Cell, World, WorldName};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -290,7 +290,9 @@ fn wanted_seeds(text: &str) -> Result<Seeds, String> {
         "recorded" => Ok(Seeds::Recorded),
         _ => match text.parse() {
             Ok(seeds @ 1..=1000) => Ok(Seeds::Number(seeds)),
-            _ => Err("expected a whole number from 1 to 1000, or `recorded`".to_owned()),
+            _ => Err(format!(
+                "`{text}` is neither a whole number from 1 to 1000 nor `recorded`"
+            )),
         },
     }
 }
@@ -318,23 +320,20 @@ impl Ready {
 
     /// Runs cells of a phase; what became of them, and failures by their cells.
     fn run(&self, phase: &str, cells: &[Cell], stop: &AtomicBool) -> (Matrix, Vec<String>) {
-        let outcomes = self.outcomes(cells, stop);
+        let bar = Bar::new(cells, false);
+        let outcomes = self.outcomes(cells, stop, &bar);
+        bar.clear();
         self.of(phase, cells, outcomes)
     }
 
     /// Runs cells, with queues that are told the intervals that Linux's keep.
-    fn outcomes(&self, cells: &[Cell], stop: &AtomicBool) -> Vec<Outcome> {
-        let told: Vec<Cell> = match self.tick {
-            Some(tick) => {
-                let cells = cells.iter().cloned();
-                cells.map(|cell| as_in_kernel(cell, tick)).collect()
-            }
-            None => cells.to_vec(),
+    fn outcomes(&self, cells: &[Cell], stop: &AtomicBool, watch: &dyn Watch) -> Vec<Outcome> {
+        let world = self.world.as_ref();
+        let Some(tick) = self.tick else {
+            return run_cells(world, cells, self.jobs, stop, watch);
         };
-        let bar = Bar::new(&told, false);
-        let outcomes = run_cells(self.world.as_ref(), &told, self.jobs, stop, &bar);
-        bar.clear();
-        outcomes
+        let told = cells.iter().cloned().map(|cell| as_in_kernel(cell, tick));
+        run_cells(world, &told.collect::<Vec<_>>(), self.jobs, stop, watch)
     }
 
     fn of(&self, phase: &str, cells: &[Cell], outcomes: Vec<Outcome>) -> (Matrix, Vec<String>) {
@@ -348,19 +347,39 @@ impl Ready {
     }
 }
 
+/// So many runs at a time, as a result takes far more memory than its figures.
+const AT_ONCE: usize = 1000;
+
 /// Runs the grid in one world.
 fn run(grid: &Grid, world: &Ready, stop: &AtomicBool) -> (Matrix, Vec<String>) {
-    let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
-    let mut outcomes = world.outcomes(&cells, stop);
-    let (mut matrix, mut failures) = (Matrix::default(), Vec::new());
+    let cells: Vec<&Cell> = grid.phases.iter().flat_map(|p| &p.cells).collect();
+    let bar = Bar::new(&cells, false);
+    let (mut matrix, mut failures, mut first) = (Matrix::default(), Vec::new(), 0);
     for phase in &grid.phases {
-        let rest = outcomes.split_off(phase.cells.len());
-        let (found, failed) = world.of(phase.name, &phase.cells, outcomes);
-        outcomes = rest;
-        matrix.merge(found);
-        failures.extend(failed);
+        for cells in whole_cells(&phase.cells) {
+            let outcomes = world.outcomes(cells, stop, &bar.from(first));
+            let (found, failed) = world.of(phase.name, cells, outcomes);
+            first += cells.len();
+            matrix.merge(found);
+            failures.extend(failed);
+        }
     }
+    bar.clear();
     (matrix, failures)
+}
+
+/// Parts of a phase's runs, none of which has some of a cell's seeds only.
+fn whole_cells(runs: &[Cell]) -> Vec<&[Cell]> {
+    let (mut parts, mut from, mut to) = (Vec::new(), 0, 0);
+    for seeds in runs.chunk_by(|a, b| a.params == b.params) {
+        if to > from && to - from + seeds.len() > AT_ONCE {
+            parts.push(&runs[from..to]);
+            from = to;
+        }
+        to += seeds.len();
+    }
+    parts.push(&runs[from..to]);
+    parts
 }
 
 /// Writes the page, the table that it names, and the data set.
@@ -449,6 +468,22 @@ fn decided(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two cells of 450 seeds fit a part of a thousand runs, two of 700 do not.
+    #[test]
+    fn a_cells_seeds_run_together() {
+        let grid = Grid::new(700, false, &["start-up/6mbit".into()]).expect("it is built in");
+        let runs = &grid.phases[0].cells;
+        assert!(whole_cells(runs).iter().all(|part| part.len() == 700));
+        let grid = Grid::new(450, false, &["start-up/6mbit".into()]).expect("it is built in");
+        let runs = &grid.phases[0].cells;
+        let sizes: Vec<usize> = whole_cells(runs).iter().map(|part| part.len()).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), runs.len());
+        assert!(
+            sizes[..sizes.len() - 1].iter().all(|&size| size == 900),
+            "{sizes:?}"
+        );
+    }
 
     #[test]
     fn the_page_names_files_that_are_beside_it() {

@@ -84,9 +84,30 @@ impl Bar {
         self.shown.inc(to.saturating_sub(before));
     }
 
+    /// For those of its cells that begin with this one.
+    pub(crate) fn from(&self, first: usize) -> Part<'_> {
+        Part { bar: self, first }
+    }
+
     /// Takes the bar away.
     pub(crate) fn clear(&self) {
         self.shown.finish_and_clear();
+    }
+}
+
+/// A bar for a part of its cells.
+pub(crate) struct Part<'a> {
+    bar: &'a Bar,
+    first: usize,
+}
+
+impl Watch for Part<'_> {
+    fn progress(&self, index: usize, now: Time) {
+        self.bar.progress(self.first + index, now);
+    }
+
+    fn done(&self, index: usize, outcome: &Outcome) {
+        self.bar.done(self.first + index, outcome);
     }
 }
 

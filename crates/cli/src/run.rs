@@ -19,7 +19,7 @@ use sojourn_capture::SNAP_LEN;
 use sojourn_gateway::{stop_on_signal, whole};
 use sojourn_live::Queues;
 use sojourn_report::{Finished, Merged, Rest, Runs, Slot, Spool, forget};
-use sojourn_scenario::{Outcome, Scenario, split};
+use sojourn_scenario::{Outcome, Scenario, Watch, split};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldName};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -417,9 +417,9 @@ pub(crate) fn run_cells(
     cells: &[Cell],
     jobs: NonZeroUsize,
     stop: &AtomicBool,
-    bar: &Bar,
+    watch: &dyn Watch,
 ) -> Vec<Outcome> {
-    let mut outcomes = sojourn_scenario::run(world, cells, jobs, stop, bar);
+    let mut outcomes = sojourn_scenario::run(world, cells, jobs, stop, watch);
     for result in outcomes.iter_mut().flatten() {
         result.program = Some(sojourn_version::VERSION.to_owned());
     }

@@ -122,7 +122,7 @@ fn what_is_wrong_is_said() {
     ));
     let text = refused(&["--seeds", "all"]);
     assert!(
-        text.contains("expected a whole number from 1 to 1000, or `recorded`"),
+        text.contains("--seeds: `all` is neither a whole number from 1 to 1000 nor `recorded`"),
         "{text}"
     );
     assert!(refused(&["--decide", "6"]).contains("--out"));
