@@ -231,8 +231,7 @@ fn is_syn(packet: &Packet) -> bool {
 /// The header and the options but for SACK blocks and AccECN's.
 fn tcp_header(segment: &Segment, config: &Config) -> TcpSegment<'static> {
     let syn = segment.flags.has(Flags::SYN);
-    // As Linux, which reckons with the memory, twice the window.
-    let scale = window_scale(config.receive_window_max.saturating_mul(2));
+    let scale = config.window_scale();
     let window = segment.window >> if syn { 0 } else { scale };
     // The option counts in milliseconds, as Linux's does; the model has nanoseconds.
     let stamp = |time: Time| (time.as_nanos() / 1_000_000) as u32;
@@ -251,25 +250,5 @@ fn tcp_header(segment: &Segment, config: &Config) -> TcpSegment<'static> {
         accecn: None,
         sack: &[],
         payload: segment.payload,
-    }
-}
-
-/// The smallest shift by which the largest window fits 16 bits, at most 14 (RFC 7323 section 2.2).
-fn window_scale(largest: u32) -> u8 {
-    (0..14)
-        .find(|shift| u16::try_from(largest >> shift).is_ok())
-        .unwrap_or(14)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_scaled_as_linux_does() {
-        // 6 MiB, Linux's default, takes 7.
-        for (largest, shift) in [(65_535, 0), (65_536, 1), (6 << 20, 7), (u32::MAX, 14)] {
-            assert_eq!(window_scale(largest), shift, "{largest}");
-        }
     }
 }

@@ -324,6 +324,14 @@ impl Default for Config {
 }
 
 impl Config {
+    /// By how many bits the window is shifted in segments: the fewest by which the largest buffer,
+    /// twice the largest window as in Linux, fits 16 bits; at most 14 (RFC 7323 section 2.2).
+    pub fn window_scale(&self) -> u8 {
+        let largest = self.receive_window_max.saturating_mul(2);
+        let fits = |shift: &u8| u16::try_from(largest >> shift).is_ok();
+        (0..14).find(fits).unwrap_or(14)
+    }
+
     /// What is negotiated: what [`Config::ecn`] says, and always something for DCTCP and Prague,
     /// which are nothing without.
     pub const fn wanted_ecn(&self) -> Ecn {

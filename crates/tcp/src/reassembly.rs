@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 pub(crate) type Range = (u64, u64);
 
 /// Blocks remembered for reporting.
-const RECENT: usize = 4;
+pub(crate) const RECENT: usize = 4;
 
 /// The out-of-order store.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +40,11 @@ impl Reassembly {
     /// The blocks to report, newest first.
     pub(crate) fn recent(&self) -> &[Range] {
         &self.recent[..self.recent_len]
+    }
+
+    /// How many blocks there are to report, and these.
+    pub(crate) fn reported(&self) -> (usize, [Range; RECENT]) {
+        (self.recent_len, self.recent)
     }
 
     /// Stores `start..end`. Returns whether all of it was there already.

@@ -13,7 +13,7 @@ mod delay;
 mod window;
 
 use crate::config::DelayedAck;
-use crate::reassembly::Reassembly;
+use crate::reassembly::{RECENT, Range, Reassembly};
 use crate::rtt::RttEstimator;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::{Config, Span, Time, seq};
@@ -99,6 +99,8 @@ pub(crate) struct Receiver {
     fin_at: Option<u64>,
     duplicate: Option<(u64, u64)>,
     store: Reassembly,
+    /// What the next ACK reports, if not all that is there: how many blocks, and these.
+    told: Option<(usize, [Range; RECENT])>,
     /// RCV.NXT when out-of-order segments were last counted, and how many were acknowledged at
     /// once since; the ACKs held back.
     gap_at: u64,
@@ -142,13 +144,15 @@ impl Receiver {
             gap_at: 0,
             prompt_sacks: 0,
             held_sacks: 0,
+            told: None,
             interactive: false,
             last_data: None,
             ts_recent: Time::ZERO,
             echo: false,
             exact_echo: config.echoes_exactly(),
             earlier: None,
-            edge: window.earned(),
+            // A SYN does not know yet whether there will be timestamps.
+            edge: window.initial(config.mss + config.header_len(0) - 40),
             window,
             reading: true,
             offered: false,
@@ -156,12 +160,15 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN arrived.
-    pub(crate) fn start(&mut self, segment: &Segment, now: Time) {
+    /// The peer's SYN arrived, which `answers` ours or is answered by it.
+    pub(crate) fn start(&mut self, segment: &Segment, answers: bool, now: Time) {
         self.isn = segment.seq;
         self.next = 1;
         self.acked = 0;
-        self.edge = 1 + self.window.earned();
+        if !answers {
+            self.edge = self.window.initial(self.mss);
+        }
+        self.edge += 1;
         self.offered = false;
         self.ts_recent = segment.ts;
         self.window.start(1, now);
@@ -202,8 +209,7 @@ impl Receiver {
         self.closed
     }
 
-    /// The offered window; the right edge never moves back, and forward only by worthwhile
-    /// steps (RFC 1122 section 4.2.3.3).
+    /// The offered window; the right edge never moves back.
     #[inline]
     pub(crate) fn offer(&mut self) -> u32 {
         if !self.offered {
@@ -213,7 +219,7 @@ impl Receiver {
         u32::try_from(self.edge.saturating_sub(self.next)).unwrap_or(u32::MAX)
     }
 
-    /// Moves the right edge of the offered window.
+    /// Moves the right edge of the offered window (`tcp_select_window`).
     fn open(&mut self) {
         let gaps = self.store.bytes();
         let (window, short) = self.window.select(gaps, self.held, self.full);
@@ -221,8 +227,14 @@ impl Receiver {
             self.quick = 0;
         }
         let edge = self.next + window;
+        if self.window.is_scaled() {
+            let left = self.edge.saturating_sub(self.next);
+            self.edge = edge.max(self.next + self.window.scaled(left));
+            return;
+        }
+        // Without scaling whole segments: a window that opens by crumbs makes the peer send crumbs
+        // (RFC 1122 section 4.2.3.3).
         let step = u64::from(self.mss).min(self.window.earned() / 2);
-        // Silly window avoidance: a window that opens by crumbs makes the peer send crumbs.
         if edge >= self.edge + step.max(1) {
             self.edge = edge;
         }
@@ -269,7 +281,15 @@ impl Receiver {
         if !self.sack {
             return 0;
         }
-        (self.store.recent().len() + usize::from(self.duplicate.is_some())).min(3) as u8
+        (self.reported().len() + usize::from(self.duplicate.is_some())).min(3) as u8
+    }
+
+    /// The blocks of which the next ACK tells, newest first.
+    fn reported(&self) -> &[Range] {
+        match &self.told {
+            Some((len, blocks)) => &blocks[..*len],
+            None => self.store.recent(),
+        }
     }
 
     /// So many SACK blocks, the duplicate report first.
@@ -284,7 +304,7 @@ impl Receiver {
     #[inline(never)]
     fn blocks(&self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
-        let ranges = self.duplicate.iter().chain(self.store.recent());
+        let ranges = self.duplicate.iter().chain(self.reported());
         for (block, &(start, end)) in blocks.iter_mut().zip(ranges) {
             *block = SackBlock {
                 start: seq::wire(self.isn, start),
@@ -438,19 +458,27 @@ impl Receiver {
             return Arrival::default();
         }
         if start > self.next {
-            // A held ACK must not lose a block to newer ones (`tcp_sack_compress_send_ack`).
+            // A held ACK must not lose a block to newer ones: it goes as it was before this segment
+            // began one (`tcp_sack_new_ofo_skb`, `tcp_sack_compress_send_ack`), so that the sender
+            // hears of the gap with the next ACK.
             let blocks = self.store.recent();
-            let newest = &blocks[..blocks.len().min(SAFE_BLOCKS)];
-            let grows = newest
-                .iter()
-                .any(|&(first, last)| start <= last && first <= end);
-            self.ack_now |= !grows && newest.len() == SAFE_BLOCKS && self.held_sacks > 0;
+            let touches = |&(first, last): &Range| start <= last && first <= end;
+            let grows = blocks.iter().position(touches);
+            let goes = self.held_sacks > 0 && grows.unwrap_or(blocks.len()) >= SAFE_BLOCKS;
+            let mut told = goes.then(|| self.store.reported());
+            self.ack_now |= goes;
             let waiting = self.store.bytes();
             // True when the range was there: out-of-order data that comes twice is reported too.
             if self.store.insert(start, end) {
                 self.duplicate = Some((start, end));
                 self.ack_now = true;
+                told = None;
             }
+            // A block that grew is in its old place.
+            if let (Some((_, blocks)), Some(at)) = (&mut told, grows) {
+                blocks[at] = self.store.recent()[0];
+            }
+            self.told = told;
             if self.window.is_overrun(self.store.bytes()) {
                 self.quick = 0;
             }

@@ -51,7 +51,7 @@ impl Connection {
 
     pub(super) fn answer_syn(&mut self, segment: &Segment, ecn: Codepoint, now: Time) {
         self.ecn = accecn::agreed_by_server(self.config.wanted_ecn(), segment.flags);
-        self.receiver.start(segment, now);
+        self.receiver.start(segment, false, now);
         self.begin_accurate(ecn, false);
         self.phase = Phase::SynReceived;
         self.syn_due = true;
@@ -92,7 +92,7 @@ impl Connection {
             return;
         }
         self.ecn = accecn::agreed_by_client(self.config.wanted_ecn(), segment.flags);
-        self.receiver.start(segment, now);
+        self.receiver.start(segment, true, now);
         self.receiver.ack_now = true;
         self.syn_ack_first = self.config.ns2.is_none();
         self.begin_accurate(ecn, true);

@@ -22,6 +22,7 @@ impl Receiver {
         self.ack_at = Time::MAX;
         self.pushed = Pushed::No;
         self.held_sacks = 0;
+        self.told = None;
         self.acked = self.next;
         self.duplicate = None;
     }

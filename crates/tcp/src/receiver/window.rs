@@ -1,8 +1,8 @@
 //! How much a receiver offers: the memory it has, what of that the peer has earned, and how both
 //! grow.
 //! Source: Linux 6.1 `tcp_grow_window`, `tcp_rcv_space_adjust` (dynamic right-sizing),
-//! `tcp_clamp_window`, `__tcp_select_window` and `tcp_rcv_rtt_update`, with `tcp_adv_win_scale` 1:
-//! half of the memory is for payload.
+//! `tcp_clamp_window`, `tcp_select_initial_window`, `__tcp_select_window` and
+//! `tcp_rcv_rtt_update`, with `tcp_adv_win_scale` 1: half of the memory is for payload.
 //! Difference: a segment counts as `OVERHEAD` bytes more than its payload while it waits behind a
 //! gap, data that the app has not read as twice its length; Linux counts what each buffer takes.
 
@@ -43,12 +43,18 @@ pub(super) struct Window {
     since_offset: u64,
     mss: u16,
     buffer_max: u64,
+    /// What a segment offers is a whole number of these (RFC 7323 section 2.2).
+    unit: u64,
 }
 
-/// A round trip by timestamps, which count milliseconds.
+/// A time as timestamps tell it, in milliseconds.
+fn stamp(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+/// A round trip by timestamps.
 fn stamped(echo: Time, now: Time) -> Span {
-    let ticks = |time: Time| time.as_nanos() / 1_000_000;
-    Span::from_millis((ticks(now).saturating_sub(ticks(echo))).max(1))
+    Span::from_millis(stamp(now).saturating_sub(stamp(echo)).max(1))
 }
 
 /// Memory that the buffer grows by for each segment: 2984 bytes for one of 1448.
@@ -85,6 +91,7 @@ impl Window {
             since_offset: 0,
             mss,
             buffer_max: 2 * window_max,
+            unit: 1 << config.window_scale(),
         }
     }
 
@@ -99,6 +106,17 @@ impl Window {
     /// The handshake is over: what the app reads counts from now on (`tcp_init_buffer_space`).
     pub(super) fn establish(&mut self, now: Time) {
         self.since = now;
+    }
+
+    /// What a SYN offers: whole segments, and no more than it can say, since its window is never
+    /// scaled (`tcp_select_initial_window`).
+    pub(super) fn initial(&self, segment: u16) -> u64 {
+        let window = self.buffer / 2;
+        let rest = match window.checked_rem(segment.into()) {
+            Some(rest) if rest < window => rest,
+            _ => 0,
+        };
+        (window - rest).min(u16::MAX.into())
     }
 
     /// What may be offered while nothing waits.
@@ -140,10 +158,26 @@ impl Window {
         let whole = self.clamp.min(self.buffer / 2);
         let short = free < whole / 2;
         let least = (self.buffer / 32).max(u64::from(full).min(whole));
-        if short && free < least {
-            return (0, true);
+        if short {
+            let free = free - free % self.unit;
+            let window = if free < least {
+                0
+            } else {
+                self.scaled(free.min(self.earned))
+            };
+            return (window, true);
         }
-        (free.min(self.earned), short)
+        (self.scaled(free.min(self.earned)), false)
+    }
+
+    /// A window as a segment can say it: Linux rounds up, so that the last part is not lost.
+    pub(super) fn scaled(&self, window: u64) -> u64 {
+        window.next_multiple_of(self.unit)
+    }
+
+    /// Whether windows are scaled at all.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.unit > 1
     }
 
     /// Data came: in order, or behind a gap. Returns whether the window grew, in which case the
@@ -180,7 +214,10 @@ impl Window {
 
     /// A segment answers one of ours: a round trip (`tcp_rcv_rtt_measure_ts`).
     pub(super) fn note_echo(&mut self, segment: &Segment, full: u16, now: Time) {
-        if segment.ts_echo == Time::ZERO || segment.ts_echo == self.last_echo {
+        // Of those that echo the same millisecond the first one: the echo of a later one is nearer
+        // to the next, so that its round trip would more often count as a millisecond longer.
+        let is_new = stamp(segment.ts_echo) != stamp(self.last_echo);
+        if segment.ts_echo == Time::ZERO || !is_new {
             return;
         }
         self.last_echo = segment.ts_echo;

@@ -74,6 +74,45 @@ fn acks_of_segments_behind_a_gap_are_collected() {
     assert!(collected.len() > 4, "{collected:?}");
 }
 
+/// An ACK is held, and two blocks are there, when a third gap begins: the ACK goes at once, without
+/// the new block, which the next one tells of a millisecond later.
+#[test]
+fn a_held_ack_goes_as_it_was_before_a_third_gap() {
+    let lost = |count: u64| [100, 120, 145].contains(&count);
+    let script = Box::new(move |side: usize, count: u64, _: &_, _: Time| {
+        if side == A && lost(count) {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    });
+    let mut pair = Pair::with_script(&config(), Span::from_millis(10), script);
+    pair.limit(Rate::from_bps(1066 * 8 * 12_000), 1000);
+    pair.record();
+    pair.ends[A].write_forever();
+    pair.run_until(Time::ZERO + Span::from_millis(150));
+    let log = pair.log.take().expect("recording");
+    let acks: Vec<_> = log
+        .iter()
+        .filter(|(_, side, sent, _)| *side == B && sent.segment.sack_count > 0)
+        .map(|(at, _, sent, _)| {
+            (
+                at.as_nanos() / 1000,
+                sent.segment.sack_count,
+                sent.segment.sack,
+            )
+        })
+        .collect();
+    let found = acks.iter().position(|(_, count, _)| *count == 3);
+    let third = found.expect("three gaps were seen");
+    let ((before, two, old), (after, _, new)) = (acks[third - 1], acks[third]);
+    assert_eq!(two, 2);
+    // It goes when the segment behind the gap arrives, which is a segment further.
+    assert_eq!(old[0].end.wrapping_add(1000), new[0].start);
+    assert!(after - before >= 1100, "{before} {after}");
+    assert!(new[0].end.wrapping_sub(new[0].start) > 10_000);
+}
+
 /// A segment in order takes memory before the window grows by it, one behind a gap afterwards: a
 /// window that has grown as far as it can has half a segment's memory to go, which the first gap
 /// gives it. That segment is acknowledged because the window grew, and does not count among the

@@ -48,7 +48,8 @@ fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
     let mut next = 1;
     assert_eq!(read(&mut window, &mut next, 1, 10), 0);
     assert_eq!(read(&mut window, &mut next, 2, 20), 0);
-    assert_eq!(window.select(0, 0, MSS), (FIRST, false));
+    // In units of 128 bytes.
+    assert_eq!(window.select(0, 0, MSS), (501 * 128, false));
     // The first segment of the third round trip ends the second.
     assert_eq!(read(&mut window, &mut next, 3, 1), 0);
     assert_eq!(window.space, 28_960);
@@ -100,10 +101,39 @@ fn only_a_window_that_grows_has_a_reserve() {
         };
         Window::new(&config).select(0, 0, MSS).0
     };
-    assert_eq!(offered(65_536, 1 << 20), FIRST);
+    // Of a buffer of 2 MiB windows count in units of 64 bytes, of one of 128 KiB in units of 4.
+    assert_eq!(offered(65_536, 1 << 20), FIRST.next_multiple_of(64));
     assert_eq!(offered(65_536, 65_536), 65_536);
-    assert_eq!(offered(4000, 1 << 20), 2896);
-    assert_eq!(offered(2000, 1 << 20), 2000);
+    assert_eq!(offered(4000, 1 << 20), 46 * 64);
+    assert_eq!(offered(2000, 1 << 20), 32 * 64);
+}
+
+/// Linux offers 65160 bytes in a SYN-ACK, 45 segments of 1448 bytes, and 64240 in a SYN, 44 of 1460.
+#[test]
+fn a_syn_offers_whole_segments() {
+    let offered = |window: u32, segment: u16| {
+        let config = Config {
+            receive_window: window,
+            ..Config::default()
+        };
+        Window::new(&config).initial(segment)
+    };
+    assert_eq!(offered(65_536, 1448), 65_160);
+    assert_eq!(offered(65_536, 1460), 64_240);
+    assert_eq!(offered(1 << 20, 1448), 65_535);
+    assert_eq!(offered(1000, 1448), 1000);
+}
+
+/// What a segment says is a whole number of units: more than there is, so that nothing is lost of it,
+/// and less where room is short.
+#[test]
+fn windows_are_rounded_up_and_where_room_is_short_down() {
+    let window = window();
+    let whole = window.clamp.min(window.buffer / 2);
+    let unread = whole - whole / 2 + 1500;
+    let free = window.buffer / 2 - unread;
+    assert_eq!(window.select(0, unread, MSS), (free / 128 * 128, true));
+    assert_eq!(window.scaled(1), 128);
 }
 
 /// Segments below 128 bytes in order earn nothing; behind a gap all do, as far as there is room.
@@ -144,8 +174,13 @@ fn the_receivers_round_trip_falls_at_once_and_rises_slowly() {
         window.note_echo(&echo(sent), MSS, millis(at));
         assert!((window.rtt().as_millis_f64() - expected).abs() < 1e-9);
     }
-    // The same echo again, and a short segment, say nothing.
+    // An echo of the same millisecond, and a short segment, say nothing.
     window.note_echo(&echo(30), MSS, millis(71));
+    let later = Segment {
+        ts_echo: millis(30) + Span::from_micros(900),
+        ..echo(30)
+    };
+    window.note_echo(&later, MSS, millis(71));
     let short = Segment {
         payload: 100,
         ..echo(60)
