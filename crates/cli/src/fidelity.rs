@@ -356,7 +356,7 @@ fn run(grid: &Grid, world: &Ready, stop: &AtomicBool) -> (Matrix, Vec<String>) {
     let bar = Bar::new(&cells, false);
     let (mut matrix, mut failures, mut first) = (Matrix::default(), Vec::new(), 0);
     for phase in &grid.phases {
-        for cells in whole_cells(&phase.cells) {
+        for cells in whole_cells(&phase.cells, AT_ONCE) {
             let outcomes = world.outcomes(cells, stop, &bar.from(first));
             let (found, failed) = world.of(phase.name, cells, outcomes);
             first += cells.len();
@@ -368,11 +368,11 @@ fn run(grid: &Grid, world: &Ready, stop: &AtomicBool) -> (Matrix, Vec<String>) {
     (matrix, failures)
 }
 
-/// Parts of a phase's runs, none of which has some of a cell's seeds only.
-fn whole_cells(runs: &[Cell]) -> Vec<&[Cell]> {
+/// Parts of a phase's runs, of about so many, none of which has some of a cell's seeds only.
+fn whole_cells(runs: &[Cell], at_once: usize) -> Vec<&[Cell]> {
     let (mut parts, mut from, mut to) = (Vec::new(), 0, 0);
     for seeds in runs.chunk_by(|a, b| a.params == b.params) {
-        if to > from && to - from + seeds.len() > AT_ONCE {
+        if to > from && to - from + seeds.len() > at_once {
             parts.push(&runs[from..to]);
             from = to;
         }
@@ -469,20 +469,19 @@ fn decided(summary: &Summary) -> String {
 mod tests {
     use super::*;
 
-    /// Two cells of 450 seeds fit a part of a thousand runs, two of 700 do not.
     #[test]
     fn a_cells_seeds_run_together() {
-        let grid = Grid::new(700, false, &["start-up/6mbit".into()]).expect("it is built in");
-        let runs = &grid.phases[0].cells;
-        assert!(whole_cells(runs).iter().all(|part| part.len() == 700));
-        let grid = Grid::new(450, false, &["start-up/6mbit".into()]).expect("it is built in");
-        let runs = &grid.phases[0].cells;
-        let sizes: Vec<usize> = whole_cells(runs).iter().map(|part| part.len()).collect();
-        assert_eq!(sizes.iter().sum::<usize>(), runs.len());
-        assert!(
-            sizes[..sizes.len() - 1].iter().all(|&size| size == 900),
-            "{sizes:?}"
-        );
+        let sizes = |seeds: u64, at_once: usize| -> Vec<usize> {
+            let grid = Grid::new(seeds, false, &["start-up/6mbit/50ms/pie".into()])
+                .expect("the built-in scenarios are right");
+            let parts = whole_cells(&grid.phases[0].cells, at_once);
+            parts.iter().map(|part| part.len()).collect()
+        };
+        // Three cells.
+        assert_eq!(sizes(5, 4), [5, 5, 5]);
+        assert_eq!(sizes(5, 9), [5, 5, 5]);
+        assert_eq!(sizes(5, 10), [10, 5]);
+        assert_eq!(sizes(5, 100), [15]);
     }
 
     #[test]

@@ -228,8 +228,11 @@ impl Receiver {
         }
         let edge = self.next + window;
         if self.window.is_scaled() {
-            let left = self.edge.saturating_sub(self.next);
-            self.edge = edge.max(self.next + self.window.scaled(left));
+            self.edge = if edge >= self.edge {
+                edge
+            } else {
+                self.next + self.window.scaled(self.edge.saturating_sub(self.next))
+            };
             return;
         }
         // Without scaling whole segments: a window that opens by crumbs makes the peer send crumbs

@@ -43,8 +43,9 @@ pub(super) struct Window {
     since_offset: u64,
     mss: u16,
     buffer_max: u64,
-    /// What a segment offers is a whole number of these (RFC 7323 section 2.2).
-    unit: u64,
+    /// What a segment offers is a whole number of units (RFC 7323 section 2.2), a power of two: one
+    /// less.
+    below_unit: u64,
 }
 
 /// A time as timestamps tell it, in milliseconds.
@@ -91,7 +92,7 @@ impl Window {
             since_offset: 0,
             mss,
             buffer_max: 2 * window_max,
-            unit: 1 << config.window_scale(),
+            below_unit: (1 << config.window_scale()) - 1,
         }
     }
 
@@ -159,7 +160,7 @@ impl Window {
         let short = free < whole / 2;
         let least = (self.buffer / 32).max(u64::from(full).min(whole));
         if short {
-            let free = free - free % self.unit;
+            let free = free & !self.below_unit;
             let window = if free < least {
                 0
             } else {
@@ -172,12 +173,12 @@ impl Window {
 
     /// A window as a segment can say it: Linux rounds up, so that the last part is not lost.
     pub(super) fn scaled(&self, window: u64) -> u64 {
-        window.next_multiple_of(self.unit)
+        (window + self.below_unit) & !self.below_unit
     }
 
     /// Whether windows are scaled at all.
     pub(super) fn is_scaled(&self) -> bool {
-        self.unit > 1
+        self.below_unit > 0
     }
 
     /// Data came: in order, or behind a gap. Returns whether the window grew, in which case the
