@@ -17,7 +17,10 @@ use std::time::{Duration, Instant};
 const BATCH: u32 = 64;
 const KIND: [u8; 2] = [0x88, 0xb5];
 /// Longer than anything takes, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a batch is sent of which nothing comes: a machine that keeps us from the processor may
+/// lose some (docs/bridge.md). One that comes twice, or the wrong way, is a fault at once.
+const TRIES: usize = 4;
 
 /// Two TAP devices, whose other ends are the files: what is written there arrives at the device,
 /// and what leaves by it is read there.
@@ -28,6 +31,8 @@ struct Rig {
     pool: Pool,
     clock: Clock,
     sent: u32,
+    /// Batches of which nothing came.
+    lost: u32,
 }
 
 impl Rig {
@@ -54,6 +59,7 @@ impl Rig {
             pool: Pool::of(1 << 30),
             clock: Clock::start(),
             sent: 0,
+            lost: 0,
         };
         rig.listen(sockets);
         Some(rig)
@@ -110,6 +116,18 @@ impl Rig {
         seen
     }
 
+    fn send_until_some_come(&mut self) -> Vec<[u32; 2]> {
+        for attempt in 1..TRIES {
+            let seen = self.send();
+            if seen.iter().any(|ways| *ways != [0, 0]) {
+                return seen;
+            }
+            self.lost += 1;
+            eprintln!("nothing came, sent again ({attempt} of {})", TRIES - 1);
+        }
+        self.send()
+    }
+
     fn taken(&mut self) -> Vec<u32> {
         let mut frames: Vec<Frame> = Vec::new();
         for [left, _] in &mut self.ports {
@@ -135,6 +153,13 @@ impl Rig {
             numbers.extend(number(&buffer[..len]));
         }
         numbers
+    }
+
+    /// And, as far as our sockets saw them, those that were lost.
+    fn kernel_had_one_batch(&mut self) {
+        let (batch, lost) = (u64::from(BATCH), u64::from(self.lost));
+        let had = self.by_kernel();
+        assert!((batch..=batch * (1 + lost)).contains(&had), "{had}");
     }
 
     fn by_kernel(&mut self) -> u64 {
@@ -173,18 +198,18 @@ fn frames_go_the_way_that_the_time_says() {
             };
             let mut bridge = rig.install(hook);
             let all = |seen: Vec<[u32; 2]>, way| assert_eq!(seen, [way; BATCH as usize]);
-            all(rig.send(), OURS);
+            all(rig.send_until_some_come(), OURS);
             bridge.take_until(rig.clock.now(), rig.clock);
-            all(rig.send(), THEIRS);
-            assert_eq!(rig.by_kernel(), u64::from(BATCH));
+            all(rig.send_until_some_come(), THEIRS);
+            rig.kernel_had_one_batch();
             bridge.open_now();
-            all(rig.send(), THEIRS);
+            all(rig.send_until_some_come(), THEIRS);
             bridge.take_over();
-            all(rig.send(), OURS);
-            assert_eq!(rig.by_kernel(), u64::from(BATCH));
+            all(rig.send_until_some_come(), OURS);
+            rig.kernel_had_one_batch();
             // As when the process dies and leaves its gate.
             rig.ports.clear();
-            all(rig.send(), THEIRS);
+            all(rig.send_until_some_come(), THEIRS);
             // Another one finds a bridge that forwards.
             rig.listen(sockets);
             drop(rig.install(hook));
