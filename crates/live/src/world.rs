@@ -263,9 +263,10 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         Some((name, config)) => (name.as_str(), config),
         None => ("", Config::default()),
     };
-    // Half of the memory to receive is for payload.
-    let default = Config::default().receive_window_max;
-    let mut memory = 2 * first.receive_window_max.max(default);
+    let memory = receive_memory(cell.flows.iter().filter_map(|flow| match flow.transport {
+        Transport::Tcp(config) => Some(config),
+        Transport::Udp => None,
+    }));
     for (other, config) in configs {
         let switches = |c: &Config| {
             let [sack, timestamps, rack, frto] =
@@ -298,7 +299,6 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
                 values: [a, b],
             });
         }
-        memory = memory.max(2 * config.receive_window_max);
     }
     let hosts = cell
         .flows
@@ -334,6 +334,16 @@ fn tcp_ecn(config: &Config) -> u32 {
         Ecn::Classic => 1,
         Ecn::Accurate => 3,
     }
+}
+
+/// Memory to receive for the largest window, half of which is for payload. Not more: when Linux
+/// enlarges a buffer it raises the window's limit with it, also one that was set
+/// (`TCP_WINDOW_CLAMP`).
+fn receive_memory(configs: impl Iterator<Item = Config>) -> u32 {
+    configs
+        .map(|config| 2 * config.receive_window_max)
+        .max()
+        .unwrap_or(2 * Config::default().receive_window_max)
 }
 
 /// The kernel parameters of hosts whose connections are like this one, with so much memory for
@@ -546,4 +556,22 @@ fn peak_rss() -> u64 {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = peak.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_cannot_enlarge_a_window_beyond_the_largest_of_the_cell() {
+        let small = Config {
+            receive_window_max: 448 << 10,
+            ..Config::default()
+        };
+        assert_eq!(receive_memory([small].into_iter()), 896 << 10);
+        let usual = 2 * Config::default().receive_window_max;
+        let both = [small, Config::default()];
+        assert_eq!(receive_memory(both.into_iter()), usual);
+        assert_eq!(receive_memory([].into_iter()), usual);
+    }
 }

@@ -48,8 +48,8 @@ pub(crate) const STUDIES: &[BuiltIn] = &[
         "text-hchp.csv", "text-vcfp.csv", "text-vpfc.csv",
     ),
     study!(
-        "home-broadband": "study.toml", "home.toml", "live.toml", "fair.toml", "window.toml",
-        "published.csv", "kernel.csv",
+        "home-broadband": "study.toml", "home.toml", "live.toml", "fair.toml", "spread.toml",
+        "window.toml", "published.csv", "kernel.csv", "kernel-25.csv",
     ),
     study!(
         "l4s": "study.toml", "dualpi2-50.toml", "dualpi2-10.toml", "pfifo-50.toml",
