@@ -105,7 +105,8 @@ lint:
 		scripts/demo scripts/site scripts/tests scripts/together scripts/wheel \
 		scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
-		benches/sweep.py benches/same.py benches/gym.py benches/dctcp.py
+		benches/sweep.py benches/scale.py benches/same.py benches/gym.py benches/dctcp.py \
+		benches/peers/queues.py
 
 # Lints first: they fail fastest, and meanwhile the rest of the set-up comes over the network. The
 # tidy rules (crates/tidy) are tests like any other. What follows them is mostly done by one thread.
@@ -222,7 +223,9 @@ bench: build
 	$(SOJOURN) kernel build
 	python3 benches/kernel.py --sojourn $(SOJOURN)
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
+	python3 benches/peers/queues.py
 	python3 benches/sweep.py --program $(SOJOURN)
+	python3 benches/scale.py --program $(SOJOURN)
 
 # Options of benches/instructions.py go into COUNT: make count COUNT='10g --against main'
 count:

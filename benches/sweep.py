@@ -5,9 +5,10 @@
     python3 benches/sweep.py --seeds 25           1000 of them
     python3 benches/sweep.py --program PATH       another program than target/release/sojourn
 
-CPU seconds are those of the process and its threads. The serial part is what the thread that puts
-the table together and the first thread take after the last run; everything else is spread over all
-processors, so that Amdahl's law says how much 64 of them would gain.
+CPU seconds are those of the process and its threads. Two threads have work that no other can take:
+the first one before the first run (it reads the scenario and makes the cells) and after the last
+run, and the one that puts the table together. All other threads share what they do, so that
+Amdahl's law says how much 64 processors would gain.
 """
 
 import argparse
@@ -51,39 +52,61 @@ def seconds(task: pathlib.Path) -> float:
     return int((task / "schedstat").read_text().split()[0]) / 1e9
 
 
-def serial(pid: int) -> tuple[float, dict[str, float]]:
-    """Processor time so far of the first thread and, by its number, of each that writes a table."""
-    tasks = pathlib.Path(f"/proc/{pid}/task")
-    tables = {}
-    for task in tasks.iterdir():
-        try:
-            if (task / "comm").read_text().strip() == "table":
-                tables[task.name] = seconds(task)
-        except OSError:
-            continue
-    return seconds(tasks / str(pid)), tables
+class Watched:
+    """The threads of a process that work alone, read again and again until it ends."""
+
+    def __init__(self, pid: int, out: pathlib.Path) -> None:
+        self.tasks = pathlib.Path(f"/proc/{pid}/task")
+        self.first = str(pid)
+        self.out = out
+        self.last = self.begun = 0.0
+        self.has_begun = False
+        self.ended: float | None = None
+        self.table: dict[int, float] = {}
+
+    def look(self) -> None:
+        """Reads the threads' processor times."""
+        for task in self.tasks.iterdir():
+            try:
+                taken = seconds(task)
+                if task.name == self.first:
+                    self.last = taken
+                else:
+                    self.has_begun |= taken > 1e-3
+                    if (task / "comm").read_text().strip() == "table":
+                        self.table[int(task.name)] = taken
+            except OSError:
+                continue
+        if not self.has_begun:
+            self.begun = self.last
+        # Files under their temporary names: the runs are done.
+        if self.ended is None and any(self.out.glob(".tmp*")):
+            self.ended = self.last
+
+    def alone(self) -> float:
+        """Seconds of the threads that work alone."""
+        after = 0.0 if self.ended is None else self.last - self.ended
+        # Threads have the name of the one that made them: the oldest puts the table together, the
+        # others make its parts.
+        return self.begun + after + (self.table[min(self.table)] if self.table else 0.0)
 
 
 def run(words: list[str], out: pathlib.Path) -> tuple[float, float]:
-    """CPU seconds of a program, and those of its end that no other thread could take."""
+    """CPU seconds of a program, and those that no other thread could take."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    begun, last, tables = None, 0.0, {}
+    watched = Watched(child.pid, out)
     while child.poll() is None:
         try:
-            last, some = serial(child.pid)
-            tables.update(some)
-            # Files under their temporary names: the runs are done.
-            if begun is None and any(out.glob(".tmp*")):
-                begun = last
+            watched.look()
         except OSError:
             pass
-        time.sleep(0.01)
+        time.sleep(0.002)
     if child.returncode != 0:
         raise SystemExit(f"{words}: exit status {child.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, last - (begun or 0.0) + sum(tables.values())
+    return cpu, watched.alone()
 
 
 def main() -> None:
