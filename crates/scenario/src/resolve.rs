@@ -93,6 +93,8 @@ impl Resolver<'_> {
             sample_every,
             link_header: file.framing.unwrap_or(Framing::Ethernet).value(),
             host_delay: Span::ZERO,
+            one_machine: false,
+            host_tick: None,
             hosts: file.hosts.map_or(Hosts::default(), HostsWord::value),
             spp: file.spp.unwrap_or(false),
             flow_series: file.flow_series.unwrap_or(flows.len() <= FLOWS_WITH_SERIES),

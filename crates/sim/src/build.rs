@@ -5,12 +5,12 @@ use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
-use crate::engine::{Engine, MOST_PACKETS};
+use crate::engine::{Engine, MOST_PACKETS, Sending};
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Transport, UDP_HEADERS};
 use crate::instead::Instead;
-use crate::interface::Interface;
+use crate::interface::{Interface, sees_copies};
 use crate::label::Labels;
 use crate::layout::Layout;
 use crate::medium::Medium;
@@ -173,7 +173,11 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         wishes: Wishes::default(),
         datagrams: Vec::new(),
         link_header: cell.link_header,
-        trains: cell.hosts == Hosts::LinuxGso,
+        sending: Sending {
+            trains: cell.hosts == Hosts::LinuxGso,
+            sees_copies: sees_copies(cell),
+            tick: cell.host_tick,
+        },
         reports: Vec::new(),
         bottleneck_packets: 0,
         room: MOST_PACKETS,
@@ -250,6 +254,9 @@ fn transport(
                 dice.bits();
             }
             connection.seed(dice.bits());
+            if sees_copies(cell) {
+                connection.see_copies();
+            }
             if way.is_forth() == flow.app.kind().second_opens {
                 connection.listen();
             }

@@ -81,6 +81,17 @@ impl Watch {
     }
 }
 
+/// How hosts send segments, where that is not as usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sending {
+    /// In trains.
+    pub(crate) trains: bool,
+    /// Not again as long as a copy is under way.
+    pub(crate) sees_copies: bool,
+    /// With timers that come with a kernel's ticks.
+    pub(crate) tick: Option<Span>,
+}
+
 /// One run.
 pub(crate) struct Engine {
     pub(crate) net: Net,
@@ -114,8 +125,8 @@ pub(crate) struct Engine {
     pub(crate) datagrams: Vec<Datagram>,
     /// Bytes of link header in a packet's length.
     pub(crate) link_header: u16,
-    /// Whether hosts send segments in trains.
-    pub(crate) trains: bool,
+    /// How hosts send segments, where that is not as usual.
+    pub(crate) sending: Sending,
     /// The queues' own statistics, taken when the end is passed.
     pub(crate) reports: Vec<Report>,
     /// Packets that the busiest queue had sent then.
@@ -471,6 +482,44 @@ impl Engine {
         }
     }
 
+    /// [`send_segments`](Self::send_segments) of hosts that do not send as usual.
+    #[inline(never)]
+    fn send_otherwise(&mut self, index: usize, now: Time) {
+        if self.sending.sees_copies {
+            self.tell_of_copies(index);
+        }
+        if self.sending.trains {
+            self.send_trains(index, now);
+        } else {
+            self.send_segments(index, now);
+        }
+        if let Some(tick) = self.sending.tick
+            && let Transport::Tcp { connection, .. } = &mut self.endpoints[index].transport
+        {
+            connection.follow_ticks(tick, now);
+        }
+    }
+
+    /// Tells an endpoint of what it has sent that is no longer under way.
+    fn tell_of_copies(&mut self, index: usize) {
+        for interface in &mut self.net.passage.interfaces {
+            for (way, number) in interface.lost.segments.iter_mut().flat_map(|s| s.drain(..)) {
+                if let Transport::Tcp { connection, .. } =
+                    &mut self.endpoints[way.index()].transport
+                {
+                    connection.lose_copy(number);
+                }
+            }
+        }
+        let peer = match &self.endpoints[index ^ 1].transport {
+            Transport::Tcp { connection, .. } => connection.expects(),
+            Transport::Udp { .. } => None,
+        };
+        if let Transport::Tcp { connection, .. } = &mut self.endpoints[index].transport {
+            connection.peer_expects(peer);
+        }
+    }
+
     /// Sends whatever an endpoint has to send, and arms its timer.
     #[inline(never)]
     fn flush(&mut self, index: usize, now: Time) {
@@ -478,10 +527,10 @@ impl Engine {
         if !self.wishes.connections.is_empty() {
             self.grant(index, now);
         }
-        if self.trains {
-            self.send_trains(index, now);
-        } else {
+        if self.sending == Sending::default() {
             self.send_segments(index, now);
+        } else {
+            self.send_otherwise(index, now);
         }
         if !self.datagrams.is_empty() {
             self.send_datagrams(index, now);

@@ -2,8 +2,9 @@
 
 use crate::label::{Labelling, Labels};
 use crate::outside::Token;
-use crate::packet::Packet;
+use crate::packet::{Packet, Way};
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
+use sojourn_tcp::{Flags, Segment};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, LinkRecorder};
 use std::collections::VecDeque;
@@ -28,21 +29,53 @@ pub(crate) struct Interface {
     name: String,
     /// What its queue is built with, but for the name.
     setting: Setting<'static>,
-    /// Datagrams from outside that its queue has dropped since that was asked.
-    lost: Vec<Token>,
+    /// What its queue and its line have lost since that was asked.
+    pub(crate) lost: Lost,
+}
+
+/// Lost packets that somebody wants to know of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lost {
+    /// Datagrams from outside.
+    tokens: Vec<Token>,
+    /// Segments that are sent again when they are lost: their ways and their numbers. None where
+    /// nobody asks.
+    pub(crate) segments: Option<Vec<(Way, u32)>>,
+}
+
+impl Lost {
+    /// A packet is lost.
+    fn note(&mut self, packet: &Packet) {
+        self.tokens.extend(packet.token());
+        self.note_segments(packet);
+    }
+
+    /// Segments are lost, of a packet that is perhaps one.
+    #[inline]
+    pub(crate) fn note_segments(&mut self, packet: &Packet) {
+        if let Some(segments) = &mut self.segments {
+            segments.extend(packet.parts().filter_map(|part| {
+                let asks_again = |segment: &&Segment| {
+                    let ends = segment.flags.has(Flags::SYN) || segment.flags.has(Flags::FIN);
+                    segment.payload > 0 || ends
+                };
+                Some((part.way, part.tcp().filter(asks_again)?.seq))
+            }));
+        }
+    }
 }
 
 /// Tells the recorder of drops and marks.
 struct Watch<'a> {
     recorder: &'a mut LinkRecorder,
-    lost: &'a mut Vec<Token>,
+    lost: &'a mut Lost,
     now: Time,
 }
 
 impl Outlet<Packet> for Watch<'_> {
     fn dropped(&mut self, packet: Packet, _reason: DropReason) {
         self.recorder.dropped(self.now);
-        self.lost.extend(packet.token());
+        self.lost.note(&packet);
     }
 
     fn marked(&mut self, _packet: &Packet) {
@@ -84,7 +117,10 @@ impl Interface {
                 .map(|_| VecDeque::new()),
             name,
             setting,
-            lost: Vec::new(),
+            lost: Lost {
+                segments: sees_copies(cell).then(Vec::new),
+                ..Lost::default()
+            },
         }
     }
 
@@ -104,7 +140,7 @@ impl Interface {
 
     /// Tells which datagrams from outside its queue has dropped.
     pub(crate) fn lost(&mut self) -> impl Iterator<Item = Token> {
-        self.lost.drain(..)
+        self.lost.tokens.drain(..)
     }
 
     /// What its queue is built with.
@@ -255,6 +291,11 @@ impl Interface {
         self.is_dual = self.qdisc.dual().is_some();
         self.recorder.backlog(now, self.qdisc.backlog());
     }
+}
+
+/// Whether senders are told of copies that are lost: of none that a radio loses.
+pub(crate) fn sees_copies(cell: &Cell) -> bool {
+    cell.one_machine && cell.network.radio().is_none()
 }
 
 /// The name of the random streams of the link with this name.

@@ -180,7 +180,11 @@ fn launch_again(
     passage: &mut Passage,
     now: Time,
 ) {
-    passage.interfaces[index].recorder.launched(now, fate);
+    let interface = &mut passage.interfaces[index];
+    interface.recorder.launched(now, fate);
+    if fate.arrivals.iter().flatten().next().is_none() {
+        interface.lost.note_segments(packet);
+    }
     if let (Some(token), Some(outside)) = (packet.token(), &mut passage.outside) {
         match fate.arrivals.iter().flatten().count() {
             0 => outside.lost(token),

@@ -2,9 +2,11 @@
 
 mod common;
 use common::*;
+use sojourn_apps::Bulk;
 use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
-use sojourn_world::{LineRate, Network, RateTrace, Reorder};
+use sojourn_world::{Cell, LineRate, Network, RateTrace, Reorder};
 use std::sync::Arc;
 
 #[test]
@@ -331,4 +333,43 @@ fn a_seed_gives_one_result() {
     assert_eq!(one.digest, again.digest);
     assert_eq!(format!("{one:?}"), format!("{again:?}"));
     assert_ne!(one.digest, other.digest);
+}
+
+/// Sixteen windows of ten segments wait 2 s at 1 Mbit/s, longer than a first timeout. In a network
+/// the senders do not see that, and send again what waits. What is lost they send again here too.
+#[test]
+fn on_one_machine_nothing_is_sent_again_that_still_waits() {
+    let flows = (0..16).map(|number| {
+        let name = format!("bulk{number}");
+        tcp(&name, Bulk, ms(300), Config::default())
+    });
+    let cell = |limit: u32| {
+        let mut up = hop("up", mbit(1.0));
+        up.qdisc = QdiscSpec::pfifo(limit);
+        let flows = flows.clone().collect();
+        dumbbell(up, hop("down", mbit(1.0)), ms(20_000), flows)
+    };
+    let again = |cell: &Cell| {
+        let result = run(cell);
+        let flows = result.flows.iter().map(|(_, flow)| flow);
+        let sent: u64 = flows.map(|flow| flow.retransmitted_packets).sum();
+        (sent, link(&result, "up").dropped_packets)
+    };
+    let (with_room, full) = (cell(10_000), cell(30));
+    let (many, none_lost) = again(&with_room);
+    assert!(many >= 8 && none_lost == 0, "{many} {none_lost}");
+    let alone = |cell: Cell| {
+        again(&Cell {
+            one_machine: true,
+            ..cell
+        })
+    };
+    // What has just come is sent again, as its ACK is still under way.
+    let (few, none_lost) = alone(with_room);
+    assert!(
+        4 * few <= many && none_lost == 0,
+        "{few} {many} {none_lost}"
+    );
+    let (sent, lost) = alone(full);
+    assert!(lost > 100 && 10 * sent >= 8 * lost, "{sent} {lost}");
 }

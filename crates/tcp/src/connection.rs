@@ -7,6 +7,7 @@
 
 mod accurate;
 mod handshake;
+mod kernel;
 mod program;
 
 use crate::Codepoint;
@@ -345,9 +346,12 @@ impl Connection {
         self.ecn = Ecn::Off;
         self.accurate = None;
         self.mss = self.config.mss;
-        let meter = self.sender.meter;
+        let (meter, sees) = (self.sender.meter, self.sender.copies.is_some());
         self.sender = Sender::new(&self.config);
         self.sender.meter = meter;
+        if sees {
+            self.sender.see_copies();
+        }
         self.receiver = Receiver::new(&self.config);
     }
 

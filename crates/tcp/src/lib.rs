@@ -28,6 +28,7 @@ mod accecn;
 mod config;
 mod congestion;
 mod connection;
+mod copies;
 mod info;
 mod limits;
 mod ns2;

@@ -8,6 +8,7 @@
 mod accurate;
 mod ack;
 mod burst;
+mod copies;
 mod limit;
 mod ns2;
 mod phase;
@@ -19,6 +20,7 @@ mod writes;
 
 use crate::accecn::Counter;
 use crate::congestion::Control;
+use crate::copies::Copies;
 use crate::info::Counters;
 use crate::limits::{LimitedBy, Meter};
 use crate::ns2::Ns2;
@@ -149,6 +151,10 @@ pub(crate) struct Sender {
     pub(crate) marks: Option<Box<Counter>>,
     /// What has limited it so far.
     pub(crate) meter: Meter,
+    /// What is still under way on its own machine, where it sees that.
+    pub(crate) copies: Option<Box<Copies>>,
+    /// Where its timer and that of the SYN were put on the kernel's wheel.
+    pub(crate) on_wheel: [Time; 2],
 }
 
 impl Sender {
@@ -208,6 +214,8 @@ impl Sender {
             meter: Meter::default(),
             writes: Writes::default(),
             marks: None,
+            copies: None,
+            on_wheel: [Time::MAX; 2],
             ns2: config.ns2.map(|agent| Box::new(Ns2::new(agent, config))),
         }
     }
@@ -490,6 +498,7 @@ impl Sender {
         let stamp = self.stamp(self.board.is_empty(), now);
         self.board.resend(id, now, &stamp);
         let record = *self.board.get(id);
+        self.copy(record.start());
         // The timer guards the head: a retransmission of another segment must not put its timeout
         // off.
         if self.board.head() == Some(id) && !self.timer.is_reorder() {
@@ -517,6 +526,11 @@ impl Sender {
             self.send_new(len, now)
         } else {
             let last = self.board.highest_hole()?;
+            if self.is_held(last) {
+                self.counters.tail_probes -= 1;
+                self.resume_rto(now);
+                return None;
+            }
             self.send_again(last, now)
         };
         // TLP.end_seq of RFC 8985: the ACK of this tells what the probe has done.

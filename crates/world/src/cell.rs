@@ -32,6 +32,13 @@ pub struct Cell {
     /// How much later than network and flows say packets reach a host: what a host that they are
     /// compared with takes. Worlds with real hosts have it by themselves.
     pub host_delay: Span,
+    /// Whether all hosts and queues are on one machine, as in a test bed: Linux does not send a
+    /// segment again of which a copy is still under way there. Worlds with real hosts are as they
+    /// are.
+    pub one_machine: bool,
+    /// How often the kernels of hosts tick, of which TCP's timers take notice; none: never. Worlds
+    /// with real hosts have their own.
+    pub host_tick: Option<Span>,
     /// How hosts hand what they send to their queues.
     pub hosts: Hosts,
     /// Whether flows get round-trip times from packets at both ends
@@ -94,6 +101,8 @@ impl Cell {
             sample_every: Span::from_millis(100),
             link_header: 14,
             host_delay: Span::ZERO,
+            one_machine: false,
+            host_tick: None,
             hosts: Hosts::default(),
             spp: false,
             flow_series: true,

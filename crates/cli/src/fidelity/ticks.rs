@@ -11,6 +11,10 @@
 //! step with their link come at the very time at which it takes the next one. In the simulator's
 //! exact time all of these come before it, in a guest they come late.
 //!
+//! And a guest is one machine, whose kernel sees what waits in the network's queues: it sends no
+//! segment again of which a copy is still under way (`skb_still_in_host_queue`). Neither netem nor
+//! a veth pair separates a packet from its socket; the receiver does.
+//!
 //! Source: Linux 6.1 `kernel/time/timer.c` (`calc_wheel_index`), `sch_pie.c`, `sch_fq_pie.c`;
 //! `arch/um/kernel/time.c` (`TIMER_MULTIPLIER`). The delays are measured, as
 //! `an_idle_line_of_a_guest_is_late_by_a_microsecond` does.
@@ -44,8 +48,8 @@ fn kept(interval: Span, tick: Tick) -> Span {
     tick * ((ticks / step + 1) * step)
 }
 
-/// The cell with queues that are updated as often as in a kernel with this tick, and packets that
-/// are as late as in a guest.
+/// The cell with queues that are updated as often as in a kernel with this tick, packets that are
+/// as late as in a guest, and hosts that see what of theirs is still under way.
 pub(super) fn as_in_kernel(mut cell: Cell, tick: Tick) -> Cell {
     for interface in &mut cell.network.interfaces {
         if let Some(pie) = pie(&mut interface.qdisc) {
@@ -53,6 +57,8 @@ pub(super) fn as_in_kernel(mut cell: Cell, tick: Tick) -> Cell {
         }
     }
     cell.host_delay = LATE;
+    cell.one_machine = true;
+    cell.host_tick = Some(Span::from_secs(1) / u64::from(tick.hz()));
     for medium in &mut cell.network.media {
         if let Medium::Wire(wire) = medium {
             wire.line.jitter += LATER;
@@ -117,6 +123,8 @@ mod tests {
             assert_eq!(line.jitter.as_nanos(), 800);
         }
         assert_eq!(late.host_delay.as_nanos(), 400);
+        assert!(late.one_machine);
+        assert_eq!(late.host_tick, Some(Span::from_millis(1)));
         assert_eq!(
             late.flows,
             cell().flows,

@@ -32,7 +32,7 @@ impl Engine {
             wishes: self.wishes.clone(),
             datagrams: self.datagrams.clone(),
             link_header: self.link_header,
-            trains: self.trains,
+            sending: self.sending,
             reports: self.reports.clone(),
             bottleneck_packets: self.bottleneck_packets,
             room: self.room,

@@ -151,9 +151,13 @@ impl Connection {
         };
         // The tries that wait as long as the first (Linux `tcp_retransmit_timer`).
         let linear = if answers { 0 } else { self.config.linear_syns };
-        let backoff = 1_u64 << self.syn_count.saturating_sub(linear).min(16);
+        let tries = self.syn_count + self.sender.copies.as_ref().map_or(0, |copies| copies.waits);
+        let backoff = 1_u64 << tries.saturating_sub(linear).min(16);
         let wait = (self.config.initial_rto * backoff).min(self.config.max_rto);
         self.syn_at = now + wait;
+        if !answers && self.syn_count > 0 && self.sender.holds_syn() {
+            return None;
+        }
         self.syn_sent = now;
         self.syn_count += 1;
         let mut sent = self.plain(self.isn, flags, now);

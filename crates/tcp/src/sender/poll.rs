@@ -129,7 +129,13 @@ impl Sender {
         if self.board.lost() > 0
             && let Some(id) = self.board.next_lost()
         {
-            return Some(self.send_again(id, now));
+            if !self.is_held(id) {
+                return Some(self.send_again(id, now));
+            }
+            // An ACK lets new data go instead, a timer nothing.
+            if self.by_timer(now) {
+                return None;
+            }
         }
         if let Some(len) = self.fresh_len(room) {
             if self.joins && !self.train_goes_on() && self.defers(now) {
@@ -139,6 +145,6 @@ impl Sender {
         }
         // Rules 3 and 4 come last: what they send may not be lost at all.
         let id = self.extra_retransmission()?;
-        Some(self.send_again(id, now))
+        (!self.is_held(id)).then(|| self.send_again(id, now))
     }
 }

@@ -78,7 +78,7 @@ impl Sender {
     /// Arms it for what is left of the oldest segment's time. The other two purposes run beside the
     /// retransmission timer in the RFC; with one timer for all, the time since the segment was sent
     /// counts (Linux `tcp_rearm_rto`).
-    fn resume_rto(&mut self, now: Time) {
+    pub(super) fn resume_rto(&mut self, now: Time) {
         let at = self.oldest_timeout().unwrap_or(now).max(now);
         self.timer.set(Purpose::Retransmission, at);
     }
@@ -181,6 +181,7 @@ impl Sender {
     }
 
     fn on_reorder_timer(&mut self, now: Time) {
+        self.note_timer(now);
         let before = self.board.in_flight();
         // What must wait longer waits for the next ACK.
         let window = self.reorder_window();
@@ -205,6 +206,7 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.note_timer(now);
         // RFC 5682 section 2.1: F-RTO after the first timeout, or a repeated one, but not in a
         // recovery: its retransmissions make ACKs ambiguous.
         let fresh = !matches!(self.recovery.state, Recovery::Recovering | Recovery::Loss);
