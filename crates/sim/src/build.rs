@@ -107,6 +107,15 @@ fn ends_outside(instances: &[Instance]) -> Option<EndsOutside> {
     }))
 }
 
+/// How the cell's hosts send.
+fn sending(cell: &Cell) -> Sending {
+    Sending {
+        trains: cell.hosts == Hosts::LinuxGso,
+        sees_copies: sees_copies(cell),
+        tick: cell.host_tick,
+    }
+}
+
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
     check(cell)?;
@@ -173,11 +182,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         wishes: Wishes::default(),
         datagrams: Vec::new(),
         link_header: cell.link_header,
-        sending: Sending {
-            trains: cell.hosts == Hosts::LinuxGso,
-            sees_copies: sees_copies(cell),
-            tick: cell.host_tick,
-        },
+        sending: sending(cell),
         reports: Vec::new(),
         bottleneck_packets: 0,
         room: MOST_PACKETS,
