@@ -301,9 +301,9 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         }
     }
     let hosts = cell
-        .flows
+        .instances()
         .iter()
-        .flat_map(|flow| flow.hosts)
+        .flat_map(|instance| instance.spec.hosts)
         .max()
         .unwrap_or(0)
         .saturating_add(1);

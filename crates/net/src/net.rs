@@ -139,7 +139,7 @@ impl<S: Stack> Net<S> {
             return Err(NetError::NoFlow { flow, known });
         };
         let of_flow = cell.flows.iter().find(|other| other.name == flow);
-        let instance = of_flow.and_then(|flow| flow.instances(cell.end()).nth(number));
+        let instance = of_flow.and_then(|flow| flow.instances(cell.end()).into_iter().nth(number));
         let start = instance.map_or(Time::ZERO, |instance| instance.start);
         for ((end, stack), side) in ends.into_iter().zip(stacks).zip(["from", "to"]) {
             self.stacks.push(Held {

@@ -303,9 +303,12 @@ table! {
     pub(crate) struct FlowTable {
         /// Its name; results are listed under it.
         name: Name,
-        /// Number of equal flows, 1 to 10 000, named `NAME-1`, `NAME-2` and so on. A run has at
-        /// most 20 000 flows; with `every` each repetition counts. Default: one, named `NAME`.
+        /// Number of equal flows, 1 to 100 000, named `NAME-1`, `NAME-2` and so on. A run has at
+        /// most 100 000 flows; with `every` each repetition counts. Default: one, named `NAME`.
         count: Option<u32>,
+        /// Whether the results have one entry named `NAME` for all flows of a `count`, instead of
+        /// one for each. Default false.
+        grouped: Option<bool>,
         /// The short form of `from` and `to` in a dumbbell.
         direction: Option<Direction>,
         /// Name of the sender's node (the side that asks, for `ping`); in a dumbbell `client` or

@@ -415,7 +415,8 @@ impl Builder<'_> {
             let Some(cell) = resolver.cell(&file, &params, seed) else {
                 return;
             };
-            self.parts += cell.flows.len() + cell.network.interfaces.len();
+            let flows = cell.flows.iter().map(|flow| flow.members.len().max(1));
+            self.parts += flows.sum::<usize>() + cell.network.interfaces.len();
             if self.parts > MOST_PARTS {
                 return;
             }

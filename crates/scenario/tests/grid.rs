@@ -7,7 +7,7 @@ use sojourn_apps::{Bulk, Cbr, Gaps, Ping};
 use sojourn_scenario::{Gene, Options, Scenario, Space, Values};
 use sojourn_tcp::{Algorithm, DelayedAck, Ecn, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, LineChange, LineRate, Transport};
+use sojourn_world::{Cell, Flow, LineChange, LineRate, Transport};
 use std::path::{Path, PathBuf};
 
 fn cells(text: &str, sets: &[&str]) -> Vec<Cell> {
@@ -335,6 +335,28 @@ fn flows_share_the_hosts_that_they_name() {
     let cell = cells(&own, &[]).remove(0);
     let hosts: Vec<_> = cell.flows.iter().map(|flow| flow.hosts).collect();
     assert_eq!(hosts, [[0, 0], [1, 1]]);
+}
+
+/// The same flows in the same order, with the same names, times and hosts.
+#[test]
+fn a_group_stands_for_the_flows_of_its_count() {
+    let text = changed(
+        "app = \"bulk\"",
+        "app = \"bulk\"\ncount = 3\nstart_spread = \"1s\"\nevery = \"4s\"\nstop = \"2s\"",
+    );
+    let text = text.replace("[dumbbell]", "[dumbbell]\naccess = \"1gbit\"");
+    let each = cells(&text, &[]).remove(0);
+    let group = cells(&text, &["flow.upload.grouped=true"]).remove(0);
+    assert_eq!((each.flows.len(), group.flows.len()), (4, 2));
+    assert_eq!(group.flows[0].name, "upload");
+    assert_eq!(group.flows[0].members.len(), 3);
+    let first = each.flows[..3].iter().map(|flow| flow.start).min();
+    assert_eq!(Some(group.flows[0].start), first);
+    let specs = |cell: &Cell| -> Vec<Flow> {
+        let instances = cell.instances().into_iter();
+        instances.map(|instance| instance.spec).collect()
+    };
+    assert_eq!(specs(&each), specs(&group));
 }
 
 #[test]

@@ -332,7 +332,12 @@ const CASES: &[Case] = &[
     (
         "app = \"bulk\"",
         "app = \"bulk\"\nevery = \"1us\"",
-        &["test.toml:16:9: flow.upload.every: makes 10000000 flows, more than 10000"],
+        &["test.toml:16:9: flow.upload.every: makes 10000000 flows, more than 100000"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\ngrouped = true",
+        &["test.toml:16:11: flow.upload.grouped: needs a `count`"],
     ),
     // Changes of links.
     (

@@ -121,7 +121,7 @@ impl Cell {
     /// Every beginning of every flow, flow by flow.
     pub fn instances(&self) -> Vec<Instance> {
         let of = |(flow, spec): (usize, &Flow)| -> Vec<Instance> {
-            let instances = spec.instances(self.end());
+            let instances = spec.instances(self.end()).into_iter();
             instances.map(|spec| Instance { flow, spec }).collect()
         };
         self.flows.iter().enumerate().flat_map(of).collect()
@@ -247,6 +247,8 @@ pub struct Flow {
     pub stop: Option<Time>,
     /// When set, it begins anew after each such time, and stops as long after each beginning.
     pub every: Option<Span>,
+    /// The flows that it stands for, whose figures are gathered in its own. Empty: itself alone.
+    pub members: Vec<Member>,
     /// Round-trip time of the empty path without serialisation. It must not be below the sum of
     /// the links' delays; the rest is added at the far end, half each way.
     pub base_rtt: Span,
@@ -278,6 +280,7 @@ impl Flow {
             start: Time::ZERO,
             stop: None,
             every: None,
+            members: Vec::new(),
             base_rtt: Span::ZERO,
             deadline: None,
             dscp: 0,
@@ -307,9 +310,37 @@ impl Flow {
         self.dscp << 2 | self.ecn as u8
     }
 
-    /// Each of its beginnings before `end`, as a flow that begins once. All have sockets of their
-    /// own; from the second on the name carries a number, which names their dice.
-    pub fn instances(&self, end: Time) -> impl Iterator<Item = Self> + '_ {
+    /// Each of its beginnings before `end`, member by member, as a flow that begins once. All have
+    /// sockets of their own. Members have the names, and so the dice, of flows that are no group;
+    /// from the second beginning on the name carries a number too.
+    pub fn instances(&self, end: Time) -> Vec<Self> {
+        if self.members.is_empty() {
+            return self.beginnings(end).collect();
+        }
+        let member = |(index, member): (usize, &Member)| -> Vec<Self> {
+            let flow = Self {
+                name: format!("{}-{}", self.name, index + 1),
+                start: member.start,
+                hosts: member.hosts,
+                ..self.without_members()
+            };
+            flow.beginnings(end).collect()
+        };
+        self.members.iter().enumerate().flat_map(member).collect()
+    }
+
+    /// A copy that stands for itself alone.
+    fn without_members(&self) -> Self {
+        Self {
+            name: String::new(),
+            app: self.app.clone(),
+            members: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// Each of its own beginnings before `end`.
+    fn beginnings(&self, end: Time) -> impl Iterator<Item = Self> + '_ {
         let every = self.every.filter(|every| !every.is_zero());
         let more = every
             .into_iter()
@@ -324,9 +355,18 @@ impl Flow {
             start: self.start + shift,
             stop: self.stop.map(|stop| stop + shift),
             every: None,
-            ..self.clone()
+            ..self.without_members()
         })
     }
+}
+
+/// One of the flows that a [`Flow`] stands for: what differs between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// When it begins.
+    pub start: Time,
+    /// Numbers of its hosts, as [`Flow::hosts`].
+    pub hosts: [u32; 2],
 }
 
 /// One beginning of a flow.

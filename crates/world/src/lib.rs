@@ -23,7 +23,9 @@ mod stations;
 mod tap;
 
 pub use bottleneck::link_rate;
-pub use cell::{Cell, Change, Flow, Hosts, Instance, Source, Stack, StackControl, Transport};
+pub use cell::{
+    Cell, Change, Flow, Hosts, Instance, Member, Source, Stack, StackControl, Transport,
+};
 pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,

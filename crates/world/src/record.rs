@@ -447,7 +447,8 @@ impl FlowRecorder {
             .deadline
             .map(|_| self.seldom.datagrams_late as f64);
         let mut spp = self.spp.take();
-        let starts = flow.instances(to).map(|instance| instance.start);
+        let instances = flow.instances(to).into_iter();
+        let starts = instances.map(|instance| instance.start);
         let [
             window_limited,
             send_buffer_limited,

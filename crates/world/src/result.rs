@@ -58,10 +58,12 @@ impl Aggregate {
     /// The aggregate of a run: `results` in the order of the cell's flows.
     pub fn of(cell: &Cell, results: &[(String, FlowResult)]) -> Self {
         let bps = |f: &FlowResult| f.goodput.as_bps() as f64;
+        // A group has one goodput: how it is shared is not known.
+        let is_single = |index: usize| cell.flows[index].members.is_empty();
         let elastic = results
             .iter()
             .enumerate()
-            .filter_map(|(index, (_, flow))| flow.elastic.then_some(index));
+            .filter_map(|(index, (_, flow))| (flow.elastic && is_single(index)).then_some(index));
         let groups = sharing(cell, &elastic.collect::<Vec<_>>()).into_iter();
         let fairness = groups.filter_map(|group| jain(group.iter().map(|&i| bps(&results[i].1))));
         Self {

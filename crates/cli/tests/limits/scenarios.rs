@@ -413,8 +413,8 @@ fn sizes() -> Vec<Case> {
     vec![
         changed(
             "app = \"bulk\"",
-            "app = \"bulk\"\ncount = 10001",
-            "16:9: flow.upload.count: 10001 is not",
+            "app = \"bulk\"\ncount = 100001",
+            "16:9: flow.upload.count: 100001 is not",
         ),
         changed(
             "app = \"bulk\"",
@@ -427,13 +427,13 @@ fn sizes() -> Vec<Case> {
             "16:9: flow.upload.every: makes",
         ),
         file(
-            "100 x 10 000 flows",
-            flows(100, "count = 10000"),
-            "26:1: flow.f1: with this a run has more than 20000 flows",
+            "100 x 60 000 flows",
+            flows(100, "count = 60000"),
+            "26:1: flow.f1: with this a run has more than 100000 flows",
         ),
         file(
-            "9 x 10 000 beginnings",
-            flows(9, "every = \"1ms\""),
+            "9 x 50 000 beginnings",
+            flows(9, "every = \"200us\""),
             "26:1: flow.f1: with this a run",
         ),
         file(

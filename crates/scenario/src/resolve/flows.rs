@@ -18,17 +18,17 @@ use sojourn_apps::{Datagram, Model as _, Realtime, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
 use sojourn_units::{Ecn as Codepoint, Span, Time, show_span};
-use sojourn_world::{Flow, Label, Network, Stack, Transport};
+use sojourn_world::{Flow, Label, Member, Network, Stack, Transport};
 use std::collections::BTreeSet;
 
 /// IP and UDP.
 const UDP_HEADERS: u32 = 28;
 /// IP and TCP with the options that it takes most of when it carries data.
 const TCP_HEADERS: u32 = 52;
-/// Most flows that one `count` makes.
-const MOST_FLOWS: u32 = 10_000;
+/// Most flows that one `[[flow]]` makes.
+const MOST_FLOWS: u32 = 100_000;
 /// Most flows of a run, those that begin anew with `every` counted each time.
-const MOST_OF_RUN: u64 = 20_000;
+const MOST_OF_RUN: u64 = 100_000;
 
 /// A `[[flow]]` in its file.
 struct Told<'a> {
@@ -85,6 +85,7 @@ impl Resolver<'_> {
         let mut names = BTreeSet::new();
         let mut hosts = Hosts::default();
         let mut beginnings: u64 = 0;
+        let mut number = 0;
         for table in &file.flow {
             let path = format!("flow.{}", table.name.0);
             let told = Told {
@@ -104,14 +105,37 @@ impl Resolver<'_> {
                 }
                 break;
             }
+            let mut group: Option<Flow> = None;
             for mut flow in self.flow(&told, seed).into_iter().flatten() {
                 if !names.insert(flow.name.clone()) && unique {
                     let message = format!("`count` makes the name `{}` a second time", flow.name);
                     self.complain(&told.path, message);
                     break;
                 }
-                flow.hosts = hosts.of(&flow, table, file.dumbbell.as_ref(), flows.len());
-                flows.push(flow);
+                flow.hosts = hosts.of(&flow, table, file.dumbbell.as_ref(), number);
+                number += 1;
+                if table.grouped != Some(true) || table.count.is_none() {
+                    flows.push(flow);
+                    continue;
+                }
+                let member = Member {
+                    start: flow.start,
+                    hosts: flow.hosts,
+                };
+                let group = group.get_or_insert(Flow {
+                    name: table.name.0.clone(),
+                    ..flow
+                });
+                group.start = group.start.min(member.start);
+                group.members.push(member);
+            }
+            if let Some(group) = group {
+                if !names.insert(group.name.clone()) && unique {
+                    let message =
+                        format!("`{}` is also the name of a flow of a `count`", group.name);
+                    self.complain(&told.path, message);
+                }
+                flows.push(group);
             }
         }
         flows
@@ -142,6 +166,7 @@ impl Resolver<'_> {
             return self.refuse(&told.key("count"), message);
         }
         let every = self.every(told);
+        self.check_grouped(told);
         let label = self.label(told);
         let is_tcp = matches!(transport, Some(Transport::Tcp(_)));
         let ecn = self.datagrams_ecn(told, is_tcp);
@@ -154,6 +179,7 @@ impl Resolver<'_> {
             start,
             stop,
             every,
+            members: Vec::new(),
             base_rtt: base_rtt?,
             deadline: table.deadline.map(|deadline| deadline.0),
             dscp: table.dscp.map_or(0, |dscp| dscp.0),
@@ -369,6 +395,19 @@ impl Resolver<'_> {
         }
         let time = |span: Span| Time::ZERO + span;
         Some((time(start), told.table.stop.map(|stop| time(stop.0))))
+    }
+
+    /// Complains about groups that cannot be.
+    fn check_grouped(&mut self, told: &Told<'_>) {
+        if told.table.grouped != Some(true) {
+            return;
+        }
+        if told.table.count.is_none() {
+            self.complain(&told.key("grouped"), "needs a `count`");
+        } else if told.file.spp == Some(true) {
+            let message = "packets are matched on one connection: leave out `spp`";
+            self.complain(&told.key("grouped"), message);
+        }
     }
 
     /// After how long it begins anew, if it does.
