@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help demo test kernels python playground browser formats bench count dash build package
 .PHONY: fresh wheel static lint doc site figures cards deny clean module module-test
-.PHONY: module-kernels examples gate packaged linked documented
+.PHONY: pgo module-kernels examples gate packaged linked documented
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -28,6 +28,7 @@ help:
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'
+	@echo 'make pgo     the program compiled with a profile of its runs, target/pgo/sojourn'
 	@echo 'make package Debian packages of it and of sojourn-bridge, target/package/*.deb'
 	@echo 'make wheel   the Python package with the program in it, target/package/sojourn-*.whl'
 	@echo 'make fresh   packages, wheel and static binary tried on a fresh Debian 12, as root'
@@ -45,6 +46,10 @@ help:
 build:
 	@scripts/setup build
 	$(CARGO) build --release --locked -p sojourn-cli
+
+pgo:
+	@scripts/setup build
+	@scripts/pgo
 
 package: build
 	@scripts/setup package

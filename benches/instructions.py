@@ -2,7 +2,8 @@
 """Instructions per packet of the bench scenarios: a figure that needs no quiet machine.
 
     python3 benches/instructions.py [CASE...] [--check | --record REASON]
-                                    [--against COMMIT] [--cache] [--functions N] [--json FILE]
+                                    [--against COMMIT] [--profile FILE]
+                                    [--cache] [--functions N] [--json FILE]
 
 Runs each case twice under valgrind's cachegrind, the second time a little longer, and divides the
 difference of the instructions by the difference of the packets that the busiest queue sent: what
@@ -16,6 +17,7 @@ if a case takes over 2 % more than was recorded, or over 2 % less, so that what 
 
 --against counts the same cases in another commit of this repository, built in a work tree of its
 own (benches/build): the ratio of both, and whether the runs were the same event for event.
+--profile compares with a build by the profile of `make pgo`, target/pgo/sojourn.profdata.
 --cache models the caches too: a second level of 1 MiB, without prefetching. --functions lists
 where the instructions of the longer run are, each with what it calls.
 
@@ -93,6 +95,13 @@ def build_commit(commit):
     if not tree.exists():
         execute(["git", "-C", ROOT, "worktree", "add", "--detach", tree, name])
     return name, build(tree, env={**os.environ, "CARGO_TARGET_DIR": str(tree / "target")})
+
+
+def build_profiled(profile):
+    """The benches compiled with the counts of a profile (scripts/pgo)."""
+    flags = f"{os.environ.get('RUSTFLAGS', '')} -Cprofile-use={pathlib.Path(profile).resolve()}"
+    place = str(BUILD / "profiled")
+    return build(env={**os.environ, "RUSTFLAGS": flags.strip(), "CARGO_TARGET_DIR": place})
 
 
 def compiler():
@@ -213,10 +222,15 @@ def arguments():
     parser.add_argument("--check", action="store_true", help="hold them to what was recorded")
     parser.add_argument("--record", metavar="REASON", help="record them")
     parser.add_argument("--against", metavar="COMMIT", help="count that commit's program too")
+    parser.add_argument("--profile", metavar="FILE", help="compile with it, and without it")
     parser.add_argument("--cache", action="store_true", help="model the caches too")
     parser.add_argument("--functions", type=int, metavar="N", help="list the N largest")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     options = parser.parse_args()
+    if options.profile and (options.against or options.check or options.record):
+        parser.error("--profile stands by itself: what is recorded is compiled without")
+    if options.profile and not pathlib.Path(options.profile).is_file():
+        parser.error(f"no file {options.profile}: `make pgo` makes target/pgo/sojourn.profdata")
     options.case = options.case or (HELD if options.check or options.record else list(CASES))
     for case in options.case:
         if case not in CASES:
@@ -226,8 +240,11 @@ def arguments():
 
 def main():
     options = arguments()
-    programs = build()
-    name, others = build_commit(options.against) if options.against else (None, None)
+    programs, name, others = build(), None, None
+    if options.against:
+        name, others = build_commit(options.against)
+    if options.profile:
+        programs, name, others = build_profiled(options.profile), "without", programs
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         ours = {c: pool.submit(measure, programs, c, options) for c in options.case}
         other = {c: pool.submit(measure, others, c, options) for c in options.case if others}
