@@ -134,6 +134,9 @@ impl Cubic {
     #[inline]
     fn count(&mut self, acked: u32, now: Time) -> f64 {
         if self.epoch.is_none() {
+            if let Some(count) = self.held(now) {
+                return count;
+            }
             self.begin_epoch(now);
         }
         let window = f64::from(self.window.segments);
@@ -145,6 +148,18 @@ impl Cubic {
             return epoch.count;
         }
         self.count_anew(now)
+    }
+
+    /// What the last epoch has answered for the present window a moment ago, which holds over a
+    /// reduction (Linux `bictcp_update`), but not over a timeout: only of windows of a few segments
+    /// a reduced one is the same as one before.
+    #[cold]
+    fn held(&self, now: Time) -> Option<f64> {
+        let (_, last) = self.before.filter(|_| self.maximum.is_some())?;
+        let held = last.filter(|last| {
+            last.counted_for == self.window.segments && now - last.counted_at <= HOLD
+        });
+        held.map(|last| last.count)
     }
 
     /// The same, when the window has changed or some time has passed.

@@ -155,3 +155,23 @@ fn hystart_plus_plus_grows_slower_before_it_stops() {
     assert!((133..=137).contains(&windows[5]), "{windows:?}");
     assert!(control.ssthresh() < INFINITE, "the fifth round ends it");
 }
+
+/// Linux looks at its last answer before it begins an epoch. A window of 2 that is lost again at 2
+/// grows as before, for 1/32 s. A new count would hold it: fast convergence puts the plateau at 1.
+#[test]
+fn a_count_holds_over_a_reduction_to_the_same_window() {
+    let rtt = Span::from_millis(10);
+    let grown = |pause: u64| {
+        let mut control = cubic(4, SlowStart::Standard);
+        control.on_congestion(Congestion::Loss, 4, Time::ZERO);
+        control.on_ack(&ack(Time::ZERO, rtt));
+        assert_eq!(control.window(), 2);
+        let now = Time::ZERO + Span::from_millis(pause);
+        control.on_congestion(Congestion::Loss, 2, now);
+        for _ in 0..2 {
+            control.on_ack(&ack(now, rtt));
+        }
+        control.window()
+    };
+    assert_eq!((grown(10), grown(40)), (3, 2));
+}
