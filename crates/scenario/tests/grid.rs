@@ -343,8 +343,8 @@ fn a_group_stands_for_the_flows_of_its_count() {
     let text = changed(
         "app = \"bulk\"",
         "app = \"bulk\"\ncount = 3\nstart_spread = \"1s\"\nevery = \"4s\"\nstop = \"2s\"",
-    );
-    let text = text.replace("[dumbbell]", "[dumbbell]\naccess = \"1gbit\"");
+    )
+    .replace("[dumbbell]", "[dumbbell]\naccess = \"1gbit\"");
     let each = cells(&text, &[]).remove(0);
     let group = cells(&text, &["flow.upload.grouped=true"]).remove(0);
     assert_eq!((each.flows.len(), group.flows.len()), (4, 2));
