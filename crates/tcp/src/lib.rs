@@ -10,7 +10,8 @@
 //!
 //! Known differences from Linux:
 //! - Apps read at once, so an ACK never waits for a reader; a busy host's ACKs come in bunches.
-//! - Timers have no ticks (Linux: 1 to 10 ms; docs/tcp-grid.md shows where it matters).
+//! - Timers have no ticks, unless [`Connection::follow_ticks`] is called (Linux: 1 to 10 ms;
+//!   docs/tcp-grid.md shows where it matters). Those of delayed ACKs never have.
 //! - A receiver that holds ACKs back and sees a third block begin acknowledges at once with that
 //!   block in it; Linux without, and holds the news of it.
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment

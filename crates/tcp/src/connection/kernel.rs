@@ -53,7 +53,8 @@ impl Connection {
 
     /// Timers of the sending half that were set now come with a tick of the kernel, as its timer
     /// wheel has them. To be told after each last [`poll_transmit`](Self::poll_transmit). Pacing
-    /// and held ACKs have timers of their own in Linux, which know no ticks.
+    /// and held ACKs have timers of their own in Linux, which know no ticks; a delayed ACK's has
+    /// them there, and not here.
     pub fn follow_ticks(&mut self, tick: Span, now: Time) {
         let wheel = &mut self.sender.on_wheel;
         let timers = [&mut self.sender.timer.at, &mut self.syn_at];
