@@ -54,6 +54,10 @@ table! {
         framing: Option<Framing>,
         /// How hosts hand what TCP sends to their queues. Default `linux`.
         hosts: Option<HostsWord>,
+        /// Whether hosts and queues are on one machine, as in a test bed of network namespaces:
+        /// Linux does not retransmit a segment of which a copy is still under way there. Radios
+        /// have no such machine. Default false. Worlds with real hosts are as they are.
+        one_machine: Option<bool>,
         /// Whether round-trip times of flows are also measured from packets at both ends, by
         /// synthetic packet pairs (`spp_rtt_ms`, `spp_induced_rtt_ms`). Runs take a little longer.
         /// Default false.

@@ -112,7 +112,6 @@ fn sending(cell: &Cell) -> Sending {
     Sending {
         trains: cell.hosts == Hosts::LinuxGso,
         sees_copies: sees_copies(cell),
-        tick: cell.host_tick,
     }
 }
 

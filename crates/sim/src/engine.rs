@@ -88,8 +88,6 @@ pub(crate) struct Sending {
     pub(crate) trains: bool,
     /// Not again as long as a copy is under way.
     pub(crate) sees_copies: bool,
-    /// With timers that come with a kernel's ticks.
-    pub(crate) tick: Option<Span>,
 }
 
 /// One run.
@@ -492,11 +490,6 @@ impl Engine {
             self.send_trains(index, now);
         } else {
             self.send_segments(index, now);
-        }
-        if let Some(tick) = self.sending.tick
-            && let Transport::Tcp { connection, .. } = &mut self.endpoints[index].transport
-        {
-            connection.follow_ticks(tick, now);
         }
     }
 

@@ -221,6 +221,11 @@ pub struct Config {
     /// at least one, and timeouts down to whole ticks, at least two, as ns-2 does with its
     /// `tcpTick_` (10 ms). Zero, the default: exact. Congestion controls always see exact times.
     pub tick: Span,
+    /// The tick of the kernel's timer wheel: retransmissions, probes, reordering, handshakes and
+    /// delayed ACKs expire with a tick, up to one late within 62 ticks, up to 8 within 503, up to
+    /// 64 within 4031 and so on (Linux `calc_wheel_index`). Pacing and ACKs held behind a gap have
+    /// finer timers. Linux with 1000 Hz: 1 ms. Default zero: exact.
+    pub timer_tick: Span,
     /// Measure one segment at a time for the timeout, as ns-2 and the BSDs without timestamps;
     /// otherwise every ACK is a sample, as in Linux. Default off.
     pub timed_segment: bool,
@@ -295,6 +300,7 @@ impl Default for Config {
             rto_rule: RtoRule::default(),
             clock: Span::from_millis(1),
             tick: Span::ZERO,
+            timer_tick: Span::ZERO,
             timed_segment: false,
             vegas: VegasConfig::default(),
             dctcp: DctcpRule::default(),

@@ -10,8 +10,9 @@
 //!
 //! Known differences from Linux:
 //! - Apps read at once, so an ACK never waits for a reader; a busy host's ACKs come in bunches.
-//! - Timers have no ticks, unless [`Connection::follow_ticks`] is called (Linux: 1 to 10 ms;
-//!   docs/tcp-grid.md shows where it matters). Those of delayed ACKs never have.
+//! - Timers are exact, unless [`Config::timer_tick`] gives them a kernel's ticks (Linux: 1 to 10
+//!   ms; docs/tcp-grid.md shows where it matters). All ends have these at the same times, as if they
+//!   were on one machine.
 //! - A receiver that holds ACKs back and sees a third block begin acknowledges at once with that
 //!   block in it; Linux without, and holds the news of it.
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment
@@ -43,6 +44,7 @@ mod sender;
 mod seq;
 #[cfg(test)]
 mod tests;
+mod ticks;
 
 pub use config::{
     AccEcnRule, Algorithm, Config, DctcpRule, DelayedAck, Ecn, Ns2Agent, RtoRule, SlowStart,

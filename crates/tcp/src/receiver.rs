@@ -60,6 +60,8 @@ pub(crate) struct Receiver {
     ts_recent: Time,
     /// When a delayed ACK is due; [`Time::MAX`] for none.
     pub(crate) ack_at: Time,
+    /// When its timer was set; [`Time::MAX`] once that has a tick, or needs none.
+    ack_since: Time,
     edge: u64,
     held: u64,
 
@@ -72,6 +74,7 @@ pub(crate) struct Receiver {
     /// zero.
     delay: Span,
     delay_max: Span,
+    tick: Span,
     window: Window,
 
     held_sacks: u32,
@@ -136,6 +139,8 @@ impl Receiver {
             follows: false,
             ack_now: false,
             ack_at: Time::MAX,
+            ack_since: Time::MAX,
+            tick: config.timer_tick,
             acked: 0,
             quick: 0,
             full: LEAST_MSS.min(config.mss.max(1)),

@@ -153,8 +153,8 @@ pub(crate) struct Sender {
     pub(crate) meter: Meter,
     /// What is still under way on its own machine, where it sees that.
     pub(crate) copies: Option<Box<Copies>>,
-    /// Where its timer and that of the SYN were put on the kernel's wheel.
-    pub(crate) on_wheel: [Time; 2],
+    /// [`Config::timer_tick`]; ns-2's senders have a clock of their own.
+    pub(crate) tick: Span,
 }
 
 impl Sender {
@@ -215,7 +215,11 @@ impl Sender {
             writes: Writes::default(),
             marks: None,
             copies: None,
-            on_wheel: [Time::MAX; 2],
+            tick: if config.ns2.is_some() {
+                Span::ZERO
+            } else {
+                config.timer_tick
+            },
             ns2: config.ns2.map(|agent| Box::new(Ns2::new(agent, config))),
         }
     }

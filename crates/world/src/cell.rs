@@ -36,9 +36,6 @@ pub struct Cell {
     /// segment again of which a copy is still under way there. Worlds with real hosts are as they
     /// are.
     pub one_machine: bool,
-    /// How often the kernels of hosts tick, of which TCP's timers take notice; none: never. Worlds
-    /// with real hosts have their own.
-    pub host_tick: Option<Span>,
     /// How hosts hand what they send to their queues.
     pub hosts: Hosts,
     /// Whether flows get round-trip times from packets at both ends
@@ -102,7 +99,6 @@ impl Cell {
             link_header: 14,
             host_delay: Span::ZERO,
             one_machine: false,
-            host_tick: None,
             hosts: Hosts::default(),
             spp: false,
             flow_series: true,

@@ -11,6 +11,9 @@
 //! step with their link come at the very time at which it takes the next one. In the simulator's
 //! exact time all of these come before it, in a guest they come late.
 //!
+//! TCP's own timers come with the same ticks there, and so do those of the simulator's
+//! ([`Config::timer_tick`](sojourn_tcp::Config::timer_tick)).
+//!
 //! And a guest is one machine, whose kernel sees what waits in the network's queues: it sends no
 //! segment again of which a copy is still under way (`skb_still_in_host_queue`). Neither netem nor
 //! a veth pair separates a packet from its socket; the receiver does.
@@ -22,7 +25,7 @@
 use sojourn_kernel::Tick;
 use sojourn_qdisc::{Aim, Aimed, PieLaw, PieParams, Policy, Spec};
 use sojourn_units::Span;
-use sojourn_world::{Cell, Medium};
+use sojourn_world::{Cell, Medium, Transport};
 
 /// How late a guest's packets are at least, each way …
 const LATE: Span = Span::from_nanos(400);
@@ -58,7 +61,11 @@ pub(super) fn as_in_kernel(mut cell: Cell, tick: Tick) -> Cell {
     }
     cell.host_delay = LATE;
     cell.one_machine = true;
-    cell.host_tick = Some(Span::from_secs(1) / u64::from(tick.hz()));
+    for flow in &mut cell.flows {
+        if let Transport::Tcp(config) = &mut flow.transport {
+            config.timer_tick = Span::from_secs(1) / u64::from(tick.hz());
+        }
+    }
     for medium in &mut cell.network.media {
         if let Medium::Wire(wire) = medium {
             wire.line.jitter += LATER;
@@ -124,12 +131,14 @@ mod tests {
         }
         assert_eq!(late.host_delay.as_nanos(), 400);
         assert!(late.one_machine);
-        assert_eq!(late.host_tick, Some(Span::from_millis(1)));
-        assert_eq!(
-            late.flows,
-            cell().flows,
-            "what they say of themselves stays"
-        );
+        let mut told = cell().flows;
+        assert_eq!(told.len(), late.flows.len());
+        for (flow, late) in told.iter_mut().zip(&late.flows) {
+            if let Transport::Tcp(config) = &mut flow.transport {
+                config.timer_tick = Span::from_millis(1);
+            }
+            assert_eq!(flow, late, "what they say of themselves stays");
+        }
     }
 
     #[test]

@@ -417,6 +417,8 @@ mod tests {
         }
         let ticking = checked(&|config| config.tick = Span::from_millis(10));
         assert!(ticking.unwrap_err().contains("tick"));
+        let wheel = checked(&|config| config.timer_tick = Span::from_millis(1));
+        assert_eq!(wheel, Ok(()));
         let timed = checked(&|config| config.timed_segment = true);
         assert!(timed.unwrap_err().contains("timed_segment"));
         let rfc = checked(&|config| config.rto_rule = RtoRule::Rfc6298);

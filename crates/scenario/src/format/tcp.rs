@@ -37,6 +37,10 @@ table! {
         /// Tick of the clock that measures round-trip times for the timeout: both count in whole
         /// ticks. ns-2: 10 ms. Default 0: exact.
         tick: Option<Duration>,
+        /// Tick of the timers of retransmission, probes, handshakes and delayed ACKs, as that of
+        /// Linux's timer wheel: they expire with a tick, and later ones with fewer ticks. Linux
+        /// with 1000 Hz: 1 ms. Default 0: exact. Worlds with real hosts have their kernel's.
+        timer_tick: Option<Duration>,
         /// Whether the timeout is computed from one segment's round-trip time at a time, as in
         /// ns-2, instead of from every ACK, as in Linux. Default false.
         timed_segment: Option<bool>,

@@ -519,6 +519,7 @@ impl Resolver<'_> {
             (keys.max_rto, &mut config.max_rto),
             (keys.clock, &mut config.clock),
             (keys.tick, &mut config.tick),
+            (keys.timer_tick, &mut config.timer_tick),
         ] {
             *field = key.map_or(*field, |time| time.0);
         }

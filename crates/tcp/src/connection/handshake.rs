@@ -8,6 +8,7 @@ use crate::Time;
 use crate::accecn::{self, Counter, Reflector};
 use crate::config::Ecn;
 use crate::segment::{Flags, Segment};
+use crate::ticks::on_tick;
 use alloc::boxed::Box;
 
 impl Connection {
@@ -154,7 +155,7 @@ impl Connection {
         let tries = self.syn_count + self.sender.copies.as_ref().map_or(0, |copies| copies.waits);
         let backoff = 1_u64 << tries.saturating_sub(linear).min(16);
         let wait = (self.config.initial_rto * backoff).min(self.config.max_rto);
-        self.syn_at = now + wait;
+        self.syn_at = on_tick(now + wait, now, self.sender.tick);
         if !answers && self.syn_count > 0 && self.sender.holds_syn() {
             return None;
         }

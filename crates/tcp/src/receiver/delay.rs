@@ -4,6 +4,7 @@
 use super::{
     DELAY_MIN, MAX_HELD_SACKS, MAX_QUICK, PROMPT_SACKS, Pushed, Receiver, SACK_DELAY, SACK_SLACK,
 };
+use crate::ticks::on_tick;
 use crate::{Span, Time};
 
 impl Receiver {
@@ -46,6 +47,10 @@ impl Receiver {
 
     /// The delayed ACK's time has come. `rto`: this side's timeout.
     pub(crate) fn on_timer(&mut self, rto: Span, now: Time) {
+        if now >= self.ack_at && self.ack_since != Time::MAX {
+            self.ack_at = on_tick(self.ack_at, self.ack_since, self.tick);
+            self.ack_since = Time::MAX;
+        }
         if now < self.ack_at {
             return;
         }
@@ -102,12 +107,11 @@ impl Receiver {
             srtt.max(DELAY_MIN)
         };
         let delay = self.delay.min(round_trip).min(self.delay_max);
-        if self.ack_at == Time::MAX {
-            self.ack_at = now + delay;
-        } else if self.ack_at <= now + delay / 4 {
+        if self.ack_at <= now + delay / 4 {
             self.ack_now = true;
-        } else {
-            self.ack_at = self.ack_at.min(now + delay);
+        } else if now + delay < self.ack_at {
+            self.ack_at = now + delay;
+            self.ack_since = now;
         }
     }
 
@@ -137,7 +141,11 @@ impl Receiver {
         if self.held_sacks == 1 {
             let rtt = if srtt.is_zero() { Span::MAX } else { srtt };
             let delay = (self.window.rtt().min(rtt) / 20).min(SACK_DELAY) + SACK_SLACK;
-            self.ack_at = self.ack_at.min(now + delay);
+            if now + delay < self.ack_at {
+                self.ack_at = now + delay;
+                // This timer is a finer one in Linux (`compressed_ack_timer`).
+                self.ack_since = Time::MAX;
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! Source: RFC 6298 section 5, RFC 8985 sections 6.2 and 7, RFC 9293 section 3.8.6.1.
 
 use super::{Recovery, Sender};
+use crate::ticks::on_tick;
 use crate::{Span, Time};
 
 /// Linux TCP_TIMEOUT_MIN: two ticks of its 1 kHz clock.
@@ -24,6 +25,8 @@ enum Purpose {
 pub(crate) struct Timer {
     /// [`Time::MAX`] when idle.
     pub(crate) at: Time,
+    /// When it was armed; [`Time::MAX`] once [`at`](Self::at) is a tick, or needs none.
+    since: Time,
     /// Window probes since the window closed.
     probes: u32,
     kind: Purpose,
@@ -34,24 +37,36 @@ impl Default for Timer {
         Self {
             kind: Purpose::Idle,
             at: Time::MAX,
+            since: Time::MAX,
             probes: 0,
         }
     }
 }
 
 impl Timer {
-    fn set(&mut self, kind: Purpose, at: Time) {
+    fn set(&mut self, kind: Purpose, at: Time, now: Time) {
         self.kind = kind;
         self.at = at;
+        self.since = now;
     }
 
     fn clear(&mut self) {
-        self.set(Purpose::Idle, Time::MAX);
+        self.set(Purpose::Idle, Time::MAX, Time::MAX);
+    }
+
+    /// Whether it expires now. The tick is looked for only when the exact time has come: mostly an
+    /// ACK comes first, and arms the timer anew.
+    fn expires(&mut self, tick: Span, now: Time) -> bool {
+        if now >= self.at && self.since != Time::MAX {
+            self.at = on_tick(self.at, self.since, tick);
+            self.since = Time::MAX;
+        }
+        now >= self.at
     }
 
     /// The timer of ns-2's sender; [`Time::MAX`] when it does not run.
     pub(super) fn follow(&mut self, at: Time) {
-        self.set(Purpose::Ns2, at);
+        self.set(Purpose::Ns2, at, Time::MAX);
     }
 
     pub(crate) fn is_armed(&self) -> bool {
@@ -67,7 +82,7 @@ impl Sender {
     /// Restarts the retransmission timer from now.
     pub(super) fn arm_rto(&mut self, now: Time) {
         self.timer
-            .set(Purpose::Retransmission, now + self.rtt.rto());
+            .set(Purpose::Retransmission, now + self.rtt.rto(), now);
     }
 
     /// When the oldest segment times out.
@@ -80,7 +95,7 @@ impl Sender {
     /// counts (Linux `tcp_rearm_rto`).
     pub(super) fn resume_rto(&mut self, now: Time) {
         let at = self.oldest_timeout().unwrap_or(now).max(now);
-        self.timer.set(Purpose::Retransmission, at);
+        self.timer.set(Purpose::Retransmission, at, now);
     }
 
     /// After an ACK (RFC 6298 rules 5.2 and 5.3).
@@ -123,18 +138,18 @@ impl Sender {
         if timeout > now {
             wait = wait.min(timeout - now);
         }
-        self.timer.set(Purpose::TailProbe, now + wait);
+        self.timer.set(Purpose::TailProbe, now + wait, now);
         true
     }
 
     pub(super) fn arm_reorder(&mut self, at: Time, now: Time) {
         let at = (at.max(now) + LEAST).min(now + self.rtt.rto());
-        self.timer.set(Purpose::Reorder, at);
+        self.timer.set(Purpose::Reorder, at, now);
     }
 
     pub(super) fn arm_persist(&mut self, now: Time) {
         let wait = self.rtt.backed_off(self.timer.probes);
-        self.timer.set(Purpose::Persist, now + wait);
+        self.timer.set(Purpose::Persist, now + wait, now);
     }
 
     /// The window opened: no more probes.
@@ -146,7 +161,7 @@ impl Sender {
     }
 
     pub(crate) fn on_timer(&mut self, now: Time) {
-        if now < self.timer.at {
+        if !self.timer.expires(self.tick, now) {
             return;
         }
         let kind = self.timer.kind;
@@ -196,7 +211,7 @@ impl Sender {
             self.reduce(1, newly, false);
         }
         if let Some(at) = self.oldest_timeout() {
-            self.timer.set(Purpose::Retransmission, at.max(now));
+            self.timer.set(Purpose::Retransmission, at.max(now), now);
         }
     }
 

@@ -216,8 +216,9 @@ fn a_growing_window_is_told_with_every_segment() {
 /// the delay; from then on it is half of itself and the distance, 85 ms and more.
 #[test]
 fn a_delayed_ack_waits_for_the_next_segment_of_a_slow_path() {
-    let distances = |longest: u64| {
+    let distances = |longest: u64, timer_tick: Span| {
         let config = Config {
+            timer_tick,
             initial_window: 100, // So large a send buffer that no write ends among these.
             delayed_ack: DelayedAck::On {
                 timeout: millis(longest),
@@ -236,13 +237,17 @@ fn a_delayed_ack_waits_for_the_next_segment_of_a_slow_path() {
         distances
     };
     // After the last quick ACK 45 and 40 ms; the next segment comes 5 ms later, its partner 45.
-    let pairs = distances(200);
+    let pairs = distances(200, Span::ZERO);
     assert_eq!(pairs[..2], [85, 50]);
     assert!(pairs[2..].iter().all(|&distance| distance == 90));
     // As long as it may be, 40 ms, no second segment comes in time.
-    let singles = distances(40);
+    let singles = distances(40, Span::ZERO);
     assert_eq!(singles[0], 85);
     assert!(singles[1..].iter().all(|&distance| distance == 45));
+    // Segments come with a tick of a millisecond, and the ACKs 41 later.
+    let ticking = distances(40, millis(1));
+    assert_eq!(ticking[0], 86);
+    assert!(ticking[1..].iter().all(|&distance| distance == 45));
 }
 
 #[test]

@@ -222,6 +222,54 @@ fn syns_may_be_sent_again_without_backoff() {
     }
 }
 
+/// By hand from the levels of Linux's timer wheel (`calc_wheel_index`): 1000 ticks come in steps of
+/// 64, and 221 in steps of 8. The round trip is 20.4 ms, so that the timeout and the tail loss
+/// probe before it come 200 + 20.4 ms after the segment.
+#[test]
+fn timers_come_with_the_ticks_of_a_kernel() {
+    let mut end = Connection::new(&Config {
+        timer_tick: Span::from_millis(1),
+        ..config()
+    });
+    let micros = |micros: u64| Time::ZERO + Span::from_micros(micros);
+    let expires = |end: &mut Connection| {
+        let exact = end.next_timer().unwrap();
+        end.on_timer(exact);
+        assert!(drain(end, exact).is_empty(), "not before the tick");
+        let tick = end.next_timer().unwrap();
+        end.on_timer(tick);
+        (tick, drain(end, tick).len())
+    };
+    end.open(micros(300));
+    assert_eq!(drain(&mut end, micros(300)).len(), 1);
+    let syn = end.next_timer().unwrap();
+    assert_eq!(syn, micros(1_024_000));
+    end.on_timer(syn);
+    assert_eq!(drain(&mut end, syn).len(), 1);
+    let now = syn + Span::from_micros(20_400);
+    let answer = Segment {
+        seq: 0,
+        ack: 1,
+        window: 60_000,
+        flags: Flags::SYN.with(Flags::ACK),
+        ..Segment::default()
+    };
+    give(&mut end, &answer, now);
+    end.write(100);
+    assert_eq!(drain(&mut end, now).len(), 1);
+    // An ACK of it is a first sample: the SYN, which was sent twice, is none.
+    give(
+        &mut end,
+        &segment(1, 0, 101),
+        now + Span::from_micros(20_400),
+    );
+    let sent = micros(1_100_500);
+    end.write(100);
+    assert_eq!(drain(&mut end, sent).len(), 1);
+    // 1100 + 221 ticks, and on to the next multiple of 8.
+    assert_eq!(expires(&mut end), (micros(1_328_000), 1));
+}
+
 #[test]
 fn an_app_may_read_a_part_and_the_peer_hears_of_a_doubled_window() {
     let mut end = Connection::new(&Config {
