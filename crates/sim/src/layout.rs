@@ -4,7 +4,7 @@ use crate::error::Unfit;
 use crate::forwarding::{Leg, Next, Route, Table};
 use crate::pipe::Pipe;
 use sojourn_units::Span;
-use sojourn_world::{Cell, Flow, Instance};
+use sojourn_world::{Cell, Flow, Instance, Paths};
 use std::collections::BTreeMap;
 
 /// Pipes and routes while they are being laid out.
@@ -31,9 +31,10 @@ impl Layout {
                 .collect(),
             known: BTreeMap::new(),
         };
+        let paths = Paths::of(network);
         for Instance { spec, .. } in instances {
-            let forth = path(cell, spec.from, spec.to, spec)?;
-            let back = path(cell, spec.to, spec.from, spec)?;
+            let forth = path(&paths, spec.from, spec.to, spec)?;
+            let back = path(&paths, spec.to, spec.from, spec)?;
             let spare = spec.base_rtt - (layout.along(&forth) + layout.along(&back));
             for _ in 0..spec.app.connections() {
                 layout.route(&forth, spare / 2 + cell.host_delay);
@@ -73,8 +74,8 @@ impl Layout {
 }
 
 /// The interfaces on the way between two nodes.
-fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, Unfit> {
-    let path = cell.network.path(from, to);
+fn path(paths: &Paths<'_>, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, Unfit> {
+    let path = paths.path(from, to);
     path.filter(|path| !path.is_empty())
         .ok_or_else(|| Unfit::NoPath {
             flow: flow.name.clone(),

@@ -12,7 +12,7 @@
 //! Not here: changes of rates during a run, flows that do not take all they can get, and what
 //! acknowledgements take on the way back.
 
-use crate::{Cell, LineRate, Medium};
+use crate::{Cell, LineRate, Medium, Paths};
 use sojourn_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,13 +104,14 @@ fn stop(bottleneck: &mut [Option<usize>], number: usize, flows: &[usize]) {
 /// The links that the flows cross, and a radio once.
 fn crossed(cell: &Cell, flows: &[usize]) -> Vec<Shared> {
     let network = &cell.network;
+    let all = Paths::of(network);
     let mut paths = BTreeMap::new();
     let mut shared: BTreeMap<usize, Shared> = BTreeMap::new();
     for (place, flow) in flows.iter().map(|&flow| &cell.flows[flow]).enumerate() {
         let ends = (flow.from, flow.to);
         let path = paths
             .entry(ends)
-            .or_insert_with(|| network.path(ends.0, ends.1));
+            .or_insert_with(|| all.path(ends.0, ends.1));
         for &interface in path.iter().flatten() {
             let link = shared
                 .entry(network.interfaces[interface].medium)

@@ -31,7 +31,7 @@ pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
 };
 pub use name::{ByWorld, WorldName};
-pub use network::{Following, Interface, Medium, Network, Node, Radio, Routing, Wire};
+pub use network::{Following, Interface, Medium, Network, Node, Paths, Radio, Routing, Wire};
 pub use received::Received;
 pub use record::{CongestionState, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};

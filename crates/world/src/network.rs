@@ -2,12 +2,15 @@
 //!
 //! Not here: notation. A dumbbell is two nodes with a wire each way; `scenario` makes it one.
 
+mod paths;
+
+pub use paths::Paths;
+
 use crate::{Line, LineRate};
 use sojourn_autorate::Params as AutorateParams;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_radio::{AodvParams, Neighbours, Place, Profile, Rules};
 use sojourn_units::{Rate, Span};
-use std::collections::VecDeque;
 
 /// Nodes, their interfaces, and the media between these.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -273,56 +276,10 @@ impl Network {
             .collect()
     }
 
-    /// Indices of the interfaces on the way from one node to another, with the fewest hops and the
-    /// earlier listed interface among equals; none when there is no way, empty when it is the same
-    /// node.
+    /// Indices of the interfaces on the way from one node to another. [`Paths`] says more, and finds
+    /// many of them faster.
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        let mut of_node = vec![Vec::new(); self.nodes.len()];
-        let mut heard_from = vec![Vec::new(); self.nodes.len()];
-        for (index, interface) in self.interfaces.iter().enumerate() {
-            of_node[interface.node].push(index);
-            for &node in self.media[interface.medium].hearers(interface.node) {
-                heard_from[node].push(interface.node);
-            }
-        }
-        // Hops left from each node, by breadth-first search against the direction of packets.
-        let mut left = vec![usize::MAX; self.nodes.len()];
-        *left.get_mut(to)? = 0;
-        let mut queue = VecDeque::from([to]);
-        while let Some(node) = queue.pop_front() {
-            for &other in &heard_from[node] {
-                if left[other] == usize::MAX {
-                    left[other] = left[node] + 1;
-                    queue.push_back(other);
-                }
-            }
-        }
-        let mut hops = *left.get(from)?;
-        if hops == usize::MAX {
-            return None;
-        }
-        let (mut path, mut node) = (Vec::new(), from);
-        while hops != 0 {
-            let nearer = |to: &&usize| left[**to] == hops - 1;
-            let next = |&index: &usize| {
-                let hearers = self.medium(index).hearers(node);
-                Some((index, *hearers.iter().find(nearer)?))
-            };
-            // The earlier listed interface among equals.
-            let (index, to) = of_node[node].iter().find_map(next)?;
-            path.push(index);
-            (node, hops) = (to, hops - 1);
-        }
-        Some(path)
-    }
-
-    /// The media's own delays on the way there and back; none when there is no way.
-    pub fn path_rtt(&self, from: usize, to: usize) -> Option<Span> {
-        let sum = |path: Vec<usize>| {
-            let delays = path.iter().map(|&interface| self.medium(interface).delay());
-            delays.fold(Span::ZERO, |sum, delay| sum + delay)
-        };
-        Some(sum(self.path(from, to)?) + sum(self.path(to, from)?))
+        Paths::of(self).path(from, to)
     }
 }
 

@@ -12,8 +12,8 @@ use sojourn_random::mix;
 use sojourn_units::{Span, Time};
 use sojourn_wire::{FlowKey, Parsed, Segment, can_be_cut, write_segment};
 use sojourn_world::{
-    Cell, Change, Fate, Flow, FlowRecorder, Hosts, Label, LineRate, LinkRecorder, SppRecorder,
-    Transport, Window, link_recorders,
+    Cell, Change, Fate, Flow, FlowRecorder, Hosts, Label, LineRate, LinkRecorder, Paths,
+    SppRecorder, Transport, Window, link_recorders,
 };
 
 use super::programs::Programs;
@@ -357,16 +357,16 @@ pub(super) fn crossings(cell: &Cell, link: Option<usize>) -> Vec<Crossing> {
     let Some(link) = link else {
         return Vec::new();
     };
-    let network = &cell.network;
+    let paths = Paths::of(&cell.network);
     let instances = cell.instances();
     let mut all = Vec::new();
     for ends in Ends::of(cell, &instances) {
         let flow = &instances[ends.instance].spec;
-        let links = network.path_rtt(flow.from, flow.to).unwrap_or_default();
+        let links = paths.rtt(flow.from, flow.to).unwrap_or_default();
         let forth = (flow.from, flow.to, ends.from.port());
         let back = (flow.to, flow.from, ends.to.port());
         for (from, to, port) in [forth, back] {
-            let way = network.path(from, to).unwrap_or_default();
+            let way = paths.path(from, to).unwrap_or_default();
             if !way.contains(&link) {
                 continue;
             }

@@ -18,7 +18,7 @@ use sojourn_apps::{Datagram, Model as _, Realtime, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
 use sojourn_units::{Ecn as Codepoint, Span, Time, show_span};
-use sojourn_world::{Flow, Label, Member, Network, Stack, Transport};
+use sojourn_world::{Flow, Label, Member, Network, Paths, Stack, Transport};
 use std::collections::BTreeSet;
 
 /// IP and UDP.
@@ -35,6 +35,8 @@ struct Told<'a> {
     file: &'a ScenarioFile,
     table: &'a FlowTable,
     network: &'a Network,
+    /// Those of the network.
+    paths: &'a Paths<'a>,
     /// The path of the table.
     path: String,
 }
@@ -86,12 +88,14 @@ impl Resolver<'_> {
         let mut hosts = Hosts::default();
         let mut beginnings: u64 = 0;
         let mut number = 0;
+        let paths = Paths::of(network);
         for table in &file.flow {
             let path = format!("flow.{}", table.name.0);
             let told = Told {
                 file,
                 table,
                 network,
+                paths: &paths,
                 path,
             };
             beginnings = told.beginnings().saturating_add(beginnings);
@@ -319,7 +323,7 @@ impl Resolver<'_> {
             return self.refuse(&told.key("to"), "a flow joins two different nodes");
         }
         for (a, b) in [(from, to), (to, from)] {
-            if told.network.path(a, b).is_none() && !join_later(told.file, told.network, [a, b]) {
+            if told.paths.path(a, b).is_none() && !join_later(told.file, told.network, [a, b]) {
                 let (message, help) = match &told.file.radio {
                     None => (
                         format!("no links lead from `{}` to `{}`", names[a], names[b]),
@@ -352,7 +356,7 @@ impl Resolver<'_> {
             return self.refuse(&told.key("rtt"), message);
         }
         // Over a radio nothing, also where a way comes later.
-        let links = told.network.path_rtt(from, to).unwrap_or(Span::ZERO);
+        let links = told.paths.rtt(from, to).unwrap_or(Span::ZERO);
         let dumbbell = told.file.dumbbell.as_ref();
         let (rtt, path) = match (told.table.rtt, dumbbell.and_then(|dumbbell| dumbbell.rtt)) {
             (Some(rtt), _) => (rtt.0, told.key("rtt")),

@@ -7,7 +7,7 @@ use super::Resolver;
 use super::buffers::frame_of;
 use crate::format::ScenarioFile;
 use sojourn_units::{Rate, Span, Unit};
-use sojourn_world::{Flow, Network, Transport};
+use sojourn_world::{Flow, Network, Paths, Transport};
 
 /// What flows must reach of a link's rate not to be called held: headers take some of it.
 const FULL: f64 = 0.9;
@@ -40,9 +40,10 @@ impl Resolver<'_> {
     /// TCP flows that cannot fill their bottleneck whatever the queue does: what is in flight is
     /// bounded by the send buffer and by the receive window.
     fn held_flows(&mut self, network: &Network, flows: &[Flow]) {
+        let paths = Paths::of(network);
         let mut held: Vec<Held> = flows
             .iter()
-            .filter_map(|flow| Held::of(flow, network))
+            .filter_map(|flow| Held::of(flow, network, &paths))
             .collect();
         for link in 0..network.interfaces.len() {
             let sum: f64 = held
@@ -93,7 +94,7 @@ struct Held {
 
 impl Held {
     /// None of a flow that takes no more than it needs, or whose way has no constant rate.
-    fn of(flow: &Flow, network: &Network) -> Option<Self> {
+    fn of(flow: &Flow, network: &Network, paths: &Paths<'_>) -> Option<Self> {
         let Transport::Tcp(config) = flow.transport else {
             return None;
         };
@@ -101,7 +102,7 @@ impl Held {
             return None;
         }
         let rate = |link: &usize| network.wire(*link)?.line.rate.fixed();
-        let path = network.path(flow.from, flow.to)?;
+        let path = paths.path(flow.from, flow.to)?;
         let rates: Option<Vec<_>> = path.iter().map(|link| Some((rate(link)?, *link))).collect();
         let (rate, link) = rates?.into_iter().min()?;
         let window = u64::from(config.receive_window_max);

@@ -41,6 +41,6 @@ fn the_path_has_the_fewest_hops_and_the_earlier_link() {
 #[test]
 fn the_round_trip_takes_both_ways() {
     let g = network(3, &[(0, 1, 3), (1, 2, 4), (2, 1, 10), (1, 0, 20)]);
-    assert_eq!(g.path_rtt(0, 2), Some(Span::from_millis(37)));
-    assert_eq!(network(2, &[(0, 1, 3)]).path_rtt(0, 1), None);
+    assert_eq!(Paths::of(&g).rtt(0, 2), Some(Span::from_millis(37)));
+    assert_eq!(Paths::of(&network(2, &[(0, 1, 3)])).rtt(0, 1), None);
 }
