@@ -69,59 +69,62 @@ pub(crate) struct Parts {
     pub(crate) payload_from: Time,
 }
 
+/// In this order: what a frame asks and changes of each station that hears it is in the first two
+/// cache lines. Of thousands of stations none is in the cache, and a frame is heard by dozens.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Station<P> {
     // What it hears.
     /// The frame that it hears; zero for none. By SINR: the one that it receives.
     pub(crate) frame: u64,
-    /// By SINR: all that come to it, that one too, with their power.
-    pub(crate) heard: Vec<(u64, f64)>,
-    /// The parts of the frame that it receives.
-    pub(crate) parts: Parts,
-    /// Until when that frame has been judged.
-    pub(crate) judged: Time,
-    pub(crate) hearing: Hearing,
-    pub(crate) power: f64,
     pub(crate) heard_until: Time,
+    pub(crate) power: f64,
     /// The medium is reserved until then.
     pub(crate) reserved: Time,
+    /// Until when it sends its frame.
+    pub(crate) own_until: Time,
+    /// From when on slots count.
+    pub(crate) counts_from: Time,
+    /// Slots to go then.
+    pub(crate) slots: u32,
+    pub(crate) window: u32,
+    pub(crate) phase: Phase,
+    pub(crate) hearing: Hearing,
     /// Whether the last frame heard was in error, so that EIFS takes the place of DIFS.
     pub(crate) erred: bool,
+    pub(crate) backing_off: bool,
+    /// Whether slots do not count now.
+    pub(crate) halted: bool,
+    /// Whether the addressee has had its packet.
+    pub(crate) delivered: bool,
 
-    // What it does.
-    pub(crate) phase: Phase,
+    pub(crate) answer: Option<Answer>,
+    /// When it asks for a packet again; `Time::MAX` for never.
+    pub(crate) asks: Time,
+    /// When it stops waiting for an answer.
+    pub(crate) patience: Time,
+    /// By SINR: all that come to it, that one too, with their power.
+    pub(crate) heard: Vec<(u64, f64)>,
+
     /// The frame that it sends.
     pub(crate) own: u64,
-    pub(crate) own_until: Time,
     /// How long its frame reserves the medium after its end.
     pub(crate) reserves: Span,
     /// Addressee of its frame; none for all.
     pub(crate) to: Option<u32>,
-    /// When it stops waiting for an answer.
-    pub(crate) patience: Time,
-    pub(crate) answer: Option<Answer>,
-
-    // Backoff.
-    pub(crate) backing_off: bool,
-    /// Whether slots do not count now.
-    pub(crate) halted: bool,
-    /// Slots to go, from `counts_from` on.
-    pub(crate) slots: u32,
-    pub(crate) counts_from: Time,
-    pub(crate) window: u32,
-
-    // What it has to send.
-    /// When it asks for a packet again; `Time::MAX` for never.
-    pub(crate) asks: Time,
-    pub(crate) packet: Option<Outgoing<P>>,
-    /// Whether the addressee has had it.
-    pub(crate) delivered: bool,
     pub(crate) short: u32,
     pub(crate) long: u32,
-
+    pub(crate) packet: Option<Outgoing<P>>,
     pub(crate) dice: Stream,
     pub(crate) counts: Counts,
+    /// The parts of the frame that it receives.
+    pub(crate) parts: Parts,
+    /// Until when that frame has been judged.
+    pub(crate) judged: Time,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(core::mem::offset_of!(Station<()>, own) == 128);
 
 impl<P> Station<P> {
     pub(crate) fn new(window: u32, dice: Stream) -> Self {
