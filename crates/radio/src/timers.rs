@@ -4,8 +4,8 @@
 //! four with its station, and so on. An event moves the times of several neighbours, one after the
 //! other, which lie in few groups, so that what is above a group is brought up to date when another
 //! one is changed or the earliest of all is asked for: once for all that move in it. Most changes
-//! are not seen a level or two higher, where another station comes first before and after them. What
-//! is above stays as it is then, so that a change costs the same with any number of stations.
+//! are not seen a level or two higher, where another station comes first before and after them.
+//! What is above stays as it is then, so that a change costs the same with any number of stations.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -11,8 +11,8 @@
 //! Known differences from Linux:
 //! - Apps read at once, so an ACK never waits for a reader; a busy host's ACKs come in bunches.
 //! - Timers are exact, unless [`Config::timer_tick`] gives them a kernel's ticks (Linux: 1 to 10
-//!   ms; docs/tcp-grid.md shows where it matters). All ends have these at the same times, as if they
-//!   were on one machine.
+//!   ms; docs/tcp-grid.md shows where it matters). All ends have these at the same times, as if
+//!   they were on one machine.
 //! - A receiver that holds ACKs back and sees a third block begin acknowledges at once with that
 //!   block in it; Linux without, and holds the news of it.
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment

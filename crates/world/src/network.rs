@@ -276,8 +276,8 @@ impl Network {
             .collect()
     }
 
-    /// Indices of the interfaces on the way from one node to another. [`Paths`] says more, and finds
-    /// many of them faster.
+    /// Indices of the interfaces on the way from one node to another. [`Paths`] says more, and
+    /// finds many of them faster.
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         Paths::of(self).path(from, to)
     }
