@@ -9,14 +9,17 @@ mod hosts;
 mod network;
 mod places;
 mod radio;
+mod starts;
 mod traps;
 
 use self::buffers::Pending;
+pub(crate) use self::starts::Template;
 use crate::format::{Framing, HostsWord, ScenarioFile};
 use crate::videos::Videos;
 use sojourn_units::{Span, show_span};
-use sojourn_world::{Cell, Hosts};
+use sojourn_world::{Cell, Hosts, Source};
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Default interval of the series.
 const SAMPLE: Span = Span::from_millis(100);
@@ -48,13 +51,13 @@ impl DerefMut for Resolver<'_> {
 }
 
 impl Resolver<'_> {
-    /// The cell of one combination and one seed; nothing when there are problems.
-    pub(crate) fn cell(
+    /// The cells of one combination; nothing when there are problems.
+    pub(crate) fn template(
         &mut self,
         file: &ScenarioFile,
-        params: &[(String, String)],
-        seed: u64,
-    ) -> Option<Cell> {
+        params: Vec<(String, String)>,
+        source: &Arc<Source>,
+    ) -> Option<Template> {
         let before = self.problems.len();
         let duration = file.duration.0;
         let warmup = file.warmup.map_or(Span::ZERO, |warmup| warmup.0);
@@ -73,20 +76,18 @@ impl Resolver<'_> {
             self.complain("sample", "must be above zero");
         }
         let network = self.network(file);
-        let flows = network
-            .as_ref()
-            .map(|network| self.flows(file, network, seed));
-        let (mut network, mut flows) = (network?, flows?);
+        let flows = network.as_ref().map(|network| self.flows(file, network));
+        let (mut network, (mut flows, starts)) = (network?, flows?);
         self.buffers(file, &mut network, &flows);
         let changes = self.changes(file, &network, &flows);
         self.traps(file, &network, &flows);
         // There may be a hundred thousand cells.
         network.interfaces.shrink_to_fit();
         flows.shrink_to_fit();
-        (self.problems.len() == before).then(|| Cell {
+        let cell = Cell {
             scenario: file.name.0.clone(),
-            params: params.to_vec(),
-            seed,
+            params,
+            seed: 0,
             duration,
             warmup,
             drain: file.drain.map_or(Cell::DRAIN, |drain| drain.0),
@@ -100,7 +101,8 @@ impl Resolver<'_> {
             network,
             flows,
             changes,
-            source: None,
-        })
+            source: Some(Arc::clone(source)),
+        };
+        (self.problems.len() == before).then_some(Template { cell, starts })
     }
 }

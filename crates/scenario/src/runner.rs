@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The result of a cell, as whatever it is kept, or why there is none.
@@ -121,7 +121,7 @@ fn one(
             cost.cpu_s = cpu_time().saturating_sub(cpu).as_secs_f64();
         }
         if cost.peak_rss_bytes == 0 {
-            cost.peak_rss_bytes = peak_rss_bytes();
+            cost.peak_rss_bytes = peak_rss_bytes(wall + wall.elapsed());
         }
         result
     })
@@ -140,8 +140,25 @@ fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
+/// How long what is known of the largest resident memory is told again: to ask takes longer than
+/// parts of a short run.
+const ASKED_EVERY: Duration = Duration::from_millis(10);
+
 /// Largest resident memory of the process so far; zero where the system does not tell.
-fn peak_rss_bytes() -> u64 {
+fn peak_rss_bytes(now: Instant) -> u64 {
+    static KNOWN: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    match *known {
+        Some((at, bytes)) if now.saturating_duration_since(at) < ASKED_EVERY => bytes,
+        _ => {
+            let bytes = ask_peak_rss();
+            *known = Some((now, bytes));
+            bytes
+        }
+    }
+}
+
+fn ask_peak_rss() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
@@ -149,12 +166,13 @@ fn peak_rss_bytes() -> u64 {
 }
 
 /// Results, and a sentence for each run without one.
-pub fn split<T>(cells: &[Cell], outcomes: Vec<Outcome<T>>) -> (Vec<T>, Vec<String>) {
+pub fn split<T, C: Borrow<Cell>>(cells: &[C], outcomes: Vec<Outcome<T>>) -> (Vec<T>, Vec<String>) {
     let (mut results, mut failures) = (Vec::new(), Vec::new());
     for (number, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
         match outcome {
             Ok(result) => results.push(result),
             Err(error) => {
+                let cell = cell.borrow();
                 let mut name = format!("run {} of {}", number + 1, cells.len());
                 for (key, value) in &cell.params {
                     let _ = write!(name, ", {key} = {value}");

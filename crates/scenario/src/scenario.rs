@@ -395,35 +395,26 @@ impl Builder<'_> {
         let Some(file) = ScenarioFile::read(&tree, "", problems) else {
             return;
         };
-        for seed in self
-            .seeds(&file)
-            .into_iter()
-            .skip(seeds.start)
-            .take(seeds.len())
-        {
-            let mut resolver = Resolver {
-                file: sojourn_text::Resolver {
-                    tree: &tree,
-                    problems,
-                    files: &mut self.files,
-                },
-                videos: &mut self.videos,
-                pending: Vec::new(),
-                link_paths: Vec::new(),
-            };
-            // A problem of one seed is a problem of all.
-            let Some(cell) = resolver.cell(&file, &params, seed) else {
-                return;
-            };
-            let flows = cell.flows.iter().map(|flow| flow.members.len().max(1));
-            self.parts += flows.sum::<usize>() + cell.network.interfaces.len();
+        let mut resolver = Resolver {
+            file: sojourn_text::Resolver {
+                tree: &tree,
+                problems,
+                files: &mut self.files,
+            },
+            videos: &mut self.videos,
+            pending: Vec::new(),
+            link_paths: Vec::new(),
+        };
+        let Some(template) = resolver.template(&file, params, &self.source) else {
+            return;
+        };
+        let numbers = self.seeds(&file);
+        for seed in numbers.into_iter().skip(seeds.start).take(seeds.len()) {
+            self.parts += template.parts();
             if self.parts > MOST_PARTS {
                 return;
             }
-            self.scenario.cells.push(Cell {
-                source: Some(Arc::clone(&self.source)),
-                ..cell
-            });
+            self.scenario.cells.push(template.seeded(seed));
         }
         self.scenario.info = ScenarioInfo {
             title: file.title.clone().unwrap_or_else(|| file.name.0.clone()),

@@ -4,6 +4,7 @@ use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
 use super::places::join_later;
+use super::starts::Starts;
 use crate::apps::{App, AppContext};
 use crate::format::tcp::{
     AccEcnWord, AgentWord, CongestionControl, DctcpWord, RtoWord, SlowStartWord, TcpTable,
@@ -15,7 +16,6 @@ use crate::format::{
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, EcnWord, Name};
 use sojourn_apps::{Datagram, Model as _, Realtime, Spec, Transport as Carrier};
-use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ecn, Ns2Agent};
 use sojourn_units::{Ecn as Codepoint, Span, Time, show_span};
 use sojourn_world::{Flow, Label, Member, Network, Paths, Stack, Transport};
@@ -78,12 +78,13 @@ impl Told<'_> {
 }
 
 impl Resolver<'_> {
-    pub(super) fn flows(&mut self, file: &ScenarioFile, network: &Network, seed: u64) -> Vec<Flow> {
+    /// The flows, each at its earliest start, and what a seed adds to that.
+    pub(super) fn flows(&mut self, file: &ScenarioFile, network: &Network) -> (Vec<Flow>, Starts) {
         if file.flow.is_empty() {
             self.complain("flow", "at least one flow is needed");
         }
         let unique = self.check_unique("flow", file.flow.iter().map(|flow| Some(&flow.name)));
-        let mut flows: Vec<Flow> = Vec::new();
+        let (mut flows, mut starts) = (Vec::<Flow>::new(), Starts::default());
         let mut names = BTreeSet::new();
         let mut hosts = Hosts::default();
         let mut beginnings: u64 = 0;
@@ -102,7 +103,7 @@ impl Resolver<'_> {
             if beginnings > MOST_OF_RUN {
                 // What a table alone has too many of is said of its own key.
                 if told.beginnings() > MOST_FLOWS.into() {
-                    self.flow(&told, seed);
+                    self.flow(&told);
                 } else {
                     let message = format!("with this a run has more than {MOST_OF_RUN} flows");
                     self.complain(&told.path, message);
@@ -110,7 +111,7 @@ impl Resolver<'_> {
                 break;
             }
             let mut group: Option<Flow> = None;
-            for mut flow in self.flow(&told, seed).into_iter().flatten() {
+            for mut flow in self.flow(&told).into_iter().flatten() {
                 if !names.insert(flow.name.clone()) && unique {
                     let message = format!("`count` makes the name `{}` a second time", flow.name);
                     self.complain(&told.path, message);
@@ -118,6 +119,8 @@ impl Resolver<'_> {
                 }
                 flow.hosts = hosts.of(&flow, table, file.dumbbell.as_ref(), number);
                 number += 1;
+                let member = group.as_ref().map_or(0, |group| group.members.len());
+                starts.add(flows.len(), member, &flow, told.spread());
                 if table.grouped != Some(true) || table.count.is_none() {
                     flows.push(flow);
                     continue;
@@ -142,11 +145,11 @@ impl Resolver<'_> {
                 flows.push(group);
             }
         }
-        flows
+        (flows, starts)
     }
 
     /// The flows of one `[[flow]]`.
-    fn flow(&mut self, told: &Told<'_>, seed: u64) -> Option<Vec<Flow>> {
+    fn flow(&mut self, told: &Told<'_>) -> Option<Vec<Flow>> {
         let table = told.table;
         let ends = self.ends(told);
         let (tree, problems) = (self.file.tree, &mut *self.file.problems);
@@ -193,14 +196,10 @@ impl Resolver<'_> {
             stack: self.stack(told),
             app: app?,
         };
-        let named = |name: String, before: u32| {
-            let mut dice = Stream::named(seed, &format!("flow.{name}.start"));
-            let step = told.step() * u64::from(before);
-            Flow {
-                start: start + step + dice.span_below(told.spread()),
-                name,
-                ..model.clone()
-            }
+        let named = |name: String, before: u32| Flow {
+            start: start + told.step() * u64::from(before),
+            name,
+            ..model.clone()
         };
         Some(match table.count {
             None => vec![named(model.name.clone(), 0)],
