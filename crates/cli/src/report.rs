@@ -13,6 +13,7 @@ use sojourn_fit::is_flent;
 use sojourn_report::{Merged, Rest, Runs};
 use sojourn_world::RunResult;
 use std::fmt::Write as _;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 /// Rebuild a report from folders with results; several folders of one scenario are shown side by
@@ -92,11 +93,13 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         args.overwrite,
     )?;
     let Merged { info, runs, notes } = merged;
-    let (figures, rest) = Rest::of(runs);
-    sojourn_report::write_runs(out, &info, Runs::new(&figures, &rest), &notes)
+    // The program ends with this: nobody needs to give back ten thousand runs one by one.
+    let runs = ManuallyDrop::new(Rest::of(runs));
+    let (figures, rest) = &*runs;
+    sojourn_report::write_runs(out, &info, Runs::new(figures, rest), &notes)
         .with_context(|| format!("--out {}", out.display()))?;
-    let mut text = worlds_side_by_side(&info.name, &figures, &notes, out)?;
-    for part in sojourn_report::reading(&figures) {
+    let mut text = worlds_side_by_side(&info.name, figures, &notes, out)?;
+    for part in sojourn_report::reading(figures) {
         text += &part.to_string();
     }
     for note in &notes {
@@ -115,6 +118,11 @@ fn worlds_side_by_side(
     notes: &[String],
     out: &Path,
 ) -> anyhow::Result<String> {
+    let mut worlds = results.iter().map(|run| &run.world);
+    let first = worlds.next();
+    if worlds.all(|world| Some(world) == first) {
+        return Ok(String::new());
+    }
     let matrix = Matrix::of_scenario(squares(), scenario, results);
     let text = pairs(&matrix);
     if text.is_empty() {

@@ -21,10 +21,12 @@ use sojourn_live::Queues;
 use sojourn_report::{Finished, Merged, Rest, Runs, Slot, Spool, forget};
 use sojourn_scenario::{Outcome, Scenario, Watch, split};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldName};
+use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 /// Run a scenario: every combination of its sweep with every seed
 ///
@@ -322,7 +324,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .collect();
     // Nobody asks for cells any more, which take as much memory as what is written now.
     drop(parts);
-    drop(cells);
+    thread::spawn(|| drop(cells));
     finish(args, &info, runs, &failures, captures)
 }
 
@@ -381,7 +383,9 @@ fn finish(
     failures: &[String],
     captures: Vec<Captures>,
 ) -> anyhow::Result<u8> {
-    let (figures, rest) = &Rest::of(runs);
+    // The program ends with this: nobody needs to give back ten thousand runs one by one.
+    let runs = ManuallyDrop::new(Rest::of(runs));
+    let (figures, rest) = &*runs;
     for failure in failures {
         eprintln!("sojourn: {failure}");
     }
@@ -390,8 +394,8 @@ fn finish(
             eprintln!("sojourn: {said}");
         }
         if let Some(dir) = &args.out {
-            let runs = Runs::new(figures, rest);
-            sojourn_report::write_runs(dir, info, runs, failures)
+            let all = Runs::new(figures, rest);
+            sojourn_report::write_runs(dir, info, all, failures)
                 .and_then(|()| forget(dir))
                 .with_context(|| format!("--out {}", dir.display()))?;
             clear(dir, &Results::Scenario(info.name.clone()))?;
@@ -400,8 +404,9 @@ fn finish(
             }
         }
         print(&args.show(info, figures))?;
-        let said = verify::sentence(&info.name, figures).filter(|_| args.verify && !args.quiet);
-        match said {
+        let wanted = args.verify && !args.quiet;
+        let said = wanted.then(|| verify::sentence(&info.name, figures));
+        match said.flatten() {
             // Standard output is for what was asked for.
             Some(said) if args.json || args.csv => eprintln!("sojourn: {said}"),
             Some(said) => print(&format!("\n{said}\n"))?,

@@ -22,7 +22,6 @@ use crate::varied::Varied;
 use indexmap::{IndexMap, IndexSet};
 use sojourn_world::{RunResult, WorldName};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ptr;
 
 /// What the results of one world recommend.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,22 +137,17 @@ pub(crate) fn aims(labels: &Labels<'_>) -> Vec<Aims> {
         return Vec::new();
     };
     let parts = &labels.parts;
-    let places: BTreeMap<_, _> = labels
-        .results
-        .iter()
-        .enumerate()
-        .map(|(index, run)| (ptr::from_ref(run), index))
-        .collect();
+    let numbers = labels.number_of();
     let all = groups(labels.results);
     let of_world = |world: &WorldName| {
         let mut grid: Grid<'_> = IndexMap::new();
         for runs in all.iter().filter(|runs| runs[0].world == *world) {
-            let place = places[&ptr::from_ref(runs[0])];
+            let cell = numbers[runs[0].params.as_slice()];
             let others = parts.iter().enumerate().filter(|(part, _)| *part != chosen);
-            let condition = others.map(|(_, part)| part.values[place].as_str());
+            let condition = others.map(|(_, part)| part.values[cell].as_str());
             grid.entry(condition.collect()).or_default().push(Cell {
-                choice: &parts[chosen].values[place],
-                colour: labels.colours[labels.numbers[place]],
+                choice: &parts[chosen].values[cell],
+                colour: labels.colours[cell],
                 runs: runs.clone(),
             });
         }
@@ -358,7 +352,7 @@ impl Want {
 }
 
 /// The limits of the results, in sentences.
-pub(crate) fn limits(labels: &Labels<'_>) -> Vec<String> {
+pub(crate) fn limits(labels: &Labels<'_>, aims: &[Aims]) -> Vec<String> {
     let results = labels.results;
     let mut said = Vec::new();
     let Some(first) = results.first() else {
@@ -374,7 +368,7 @@ pub(crate) fn limits(labels: &Labels<'_>) -> Vec<String> {
             if names.len() == 1 { "was" } else { "were" },
         ),
     });
-    let left_out = aims(labels).iter().map(|part| part.left_out).max();
+    let left_out = aims.iter().map(|part| part.left_out).max();
     if let Some(count @ 1..) = left_out {
         said.push(format!(
             "{count} {} of the other fields {} left out above, because not all choices were run \
@@ -583,7 +577,10 @@ mod tests {
         let part = &aims(&labels)[0];
         assert_eq!((part.conditions, part.left_out), (2, 1));
         assert_eq!(names(&part.list[0]), ["b"]);
-        assert!(limits(&labels)[1].starts_with("1 combination of the other fields is left out"));
+        assert!(
+            limits(&labels, &aims(&labels))[1]
+                .starts_with("1 combination of the other fields is left out")
+        );
     }
 
     #[test]

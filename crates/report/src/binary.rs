@@ -5,8 +5,8 @@
 
 use crate::bytes::{In, Out};
 use crate::error::Damage;
+use crate::table::known_series;
 use sojourn_qdisc::{Field, Report, Value};
-use sojourn_units::Unit;
 use sojourn_world::figure::{Content, Distribution, FlowResult, LinkResult, Part, Statistic};
 use sojourn_world::{
     Axis, Cost, Hop, Place, Point, RunResult, ScenarioInfo, Series, Shard, Stations, WorldName,
@@ -211,18 +211,15 @@ fn read_part<T: Part>(from: &mut In<'_>) -> Result<(T, Vec<Series>), Damage> {
     }
     let series = from.list(24, |from| {
         let (metric, unit) = (from.text()?, from.text()?);
+        let (metric, unit) = known_series(T::KIND, metric, unit)?;
         let points = read_pairs(from)?.into_iter();
         Ok(Series {
-            unit: unit_of::<T>(metric, unit)?,
-            metric: metric.to_owned().into(),
+            unit,
+            metric,
             points: points.map(|(t, value)| Point { t, value }).collect(),
         })
     })?;
     Ok((part, series))
-}
-
-fn unit_of<T: Part>(metric: &str, unit: &str) -> Result<Unit, Damage> {
-    crate::table::unit_of(T::KIND, metric, unit)
 }
 
 fn write_spread(to: &mut Out, spread: &Distribution) {

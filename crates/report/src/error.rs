@@ -134,7 +134,7 @@ pub enum Damage {
 }
 
 /// A run by what tells it from others.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Run {
     /// Its world.
     pub world: WorldName,

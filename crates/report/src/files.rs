@@ -30,7 +30,7 @@ impl Pending {
         fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), ReportError>,
     ) -> Result<Self, ReportError> {
         let pending = Self::new(place)?;
-        let mut writer = BufWriter::new(pending.file.as_file());
+        let mut writer = BufWriter::with_capacity(1 << 18, pending.file.as_file());
         fill(&mut writer)?;
         let flushed = writer.flush();
         drop(writer);

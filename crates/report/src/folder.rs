@@ -8,9 +8,8 @@ use crate::parallel::in_order;
 use crate::stored::{Finished, Stored};
 use crate::summary;
 use crate::table::Table;
-use serde_json::de::IoRead;
 use sojourn_world::{RunResult, ScenarioInfo};
-use std::io::{BufReader, ErrorKind};
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,22 +46,28 @@ impl Folder {
     ) -> Result<Self, ReportError> {
         let held = summary_of(dir)?;
         let table = Arc::new(open(&dir.join(TABLE), &held.results)?);
-        // Each is taken once: a copy would double what a folder of many runs takes.
-        let results: Vec<_> = held.results.into_iter().map(Some).map(Mutex::new).collect();
-        let make = |number: usize| {
-            let taken = results[number]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            let mut run = taken.expect("a run is made once");
-            table.fill(number, &mut run)?;
-            lighten(&mut run);
-            let stored = Stored::Table(Arc::clone(&table), number);
-            Ok::<_, ReportError>(Finished::stored(run, stored))
+        // Runs of a row group are made by one thread, which decodes it. Each is taken once: a copy
+        // would double what a folder of many runs takes.
+        let (mut results, pieces) = (held.results.into_iter(), table.pieces());
+        let lists: Vec<Mutex<Vec<RunResult>>> = pieces
+            .iter()
+            .map(|piece| results.by_ref().take(piece.len()).collect())
+            .map(Mutex::new)
+            .collect();
+        let make = |piece: usize| {
+            let mut list = lists[piece].lock().unwrap_or_else(PoisonError::into_inner);
+            let runs = pieces[piece].clone().zip(std::mem::take(&mut *list));
+            let finish = |(number, mut run): (usize, RunResult)| {
+                table.fill(number, &mut run)?;
+                lighten(&mut run);
+                let stored = Stored::Table(Arc::clone(&table), number);
+                Ok::<_, ReportError>(Finished::stored(run, stored))
+            };
+            runs.map(finish).collect::<Result<Vec<_>, _>>()
         };
-        let mut runs = Vec::with_capacity(results.len());
-        in_order(results.len(), make, |run| {
-            runs.push(run?);
+        let mut runs = Vec::new();
+        in_order(pieces.len(), make, |made| {
+            runs.extend(made?);
             Ok::<_, ReportError>(())
         })?;
         Ok(Self {
@@ -75,7 +80,7 @@ impl Folder {
 /// Reads a folder's summary.
 fn summary_of(dir: &Path) -> Result<summary::Summary, ReportError> {
     let path = dir.join(SUMMARY);
-    let file = open(&path).map_err(|error| match error {
+    let mut file = open(&path).map_err(|error| match error {
         ReportError::Io { source, .. }
             if matches!(
                 source.kind(),
@@ -86,6 +91,8 @@ fn summary_of(dir: &Path) -> Result<summary::Summary, ReportError> {
         }
         other => other,
     })?;
-    let file = BufReader::new(file);
-    summary::read(IoRead::new(file)).map_err(|reason| ReportError::damaged(&path, reason))
+    let mut text = Vec::new();
+    let read = file.read_to_end(&mut text);
+    read.map_err(ReportError::io("read", &path))?;
+    summary::read(&text).map_err(|reason| ReportError::damaged(&path, reason))
 }

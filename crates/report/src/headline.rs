@@ -33,7 +33,7 @@ pub(crate) fn headlines(labels: &Labels<'_>) -> Vec<Headline> {
     let numbers = labels.number_of();
     groups(labels.results)
         .into_iter()
-        .map(|group| headline(&group, numbers[&group[0].params]))
+        .map(|group| headline(&group, numbers[group[0].params.as_slice()]))
         .collect()
 }
 

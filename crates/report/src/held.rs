@@ -5,7 +5,7 @@ use crate::files::SUMMARY;
 use crate::files::open;
 use crate::summary::{FORMAT, TABLES};
 use serde::Deserialize;
-use std::io::{BufReader, ErrorKind};
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 /// What a summary begins with.
@@ -22,15 +22,18 @@ struct Head {
 /// When its summary cannot be read, or is of something else.
 pub fn held(dir: &Path) -> Result<Option<String>, ReportError> {
     let path = dir.join(SUMMARY);
-    let file = match open(&path) {
+    let mut file = match open(&path) {
         Ok(file) => file,
         Err(ReportError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    let head: Head = serde_json::from_reader(BufReader::new(file))
-        .map_err(|error| ReportError::damaged(&path, error))?;
+    let mut text = Vec::new();
+    let read = file.read_to_end(&mut text);
+    read.map_err(ReportError::io("read", &path))?;
+    let head: Head =
+        serde_json::from_slice(&text).map_err(|error| ReportError::damaged(&path, error))?;
     if ![FORMAT, TABLES].contains(&head.format.as_str()) {
         let (format, expected) = (head.format, FORMAT);
         return Err(ReportError::damaged(

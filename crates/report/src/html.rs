@@ -5,19 +5,20 @@
 
 mod data;
 mod network;
+mod run;
 mod tables;
 
 use crate::error::ReportError;
+use crate::headline::headlines;
 use crate::labels::{self, Labels};
 use crate::stored::Runs;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde_json::Value as Json;
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::panic::resume_unwind;
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 /// The style of every page.
@@ -77,7 +78,13 @@ pub(crate) fn page(
     let results = runs.figures;
     let repeated = crate::repeated(results);
     let notes: Vec<String> = notes.iter().cloned().chain(repeated).collect();
-    let data = data::data(info, runs, labels)?;
+    // What takes long of the rest is said meanwhile.
+    let (said, data) = std::thread::scope(|scope| {
+        let said = scope.spawn(|| Said::of(labels));
+        let data = data::data(info, runs, labels);
+        (said.join(), data)
+    });
+    let (said, data) = (said.unwrap_or_else(|panic| resume_unwind(panic)), data?);
     let content = context! {
         head => head(info, labels),
         axes => info.axes.iter().map(|axis| context! {
@@ -85,12 +92,12 @@ pub(crate) fn page(
             values => axis.values.clone(),
         }).collect::<Vec<_>>(),
         notes => notes,
-        aims => tables::aims(labels),
-        limits => crate::aims::limits(labels),
-        reading => tables::readings(labels),
-        overview => tables::overview(labels),
+        aims => said.aims,
+        limits => said.limits,
+        reading => said.reading,
+        overview => said.overview,
         networks => network::pictures(labels),
-        agreement => tables::agreement_tables(labels),
+        agreement => said.agreement,
         definitions => Value::from(Serde(data.figures.clone())),
         source => info.source.clone(),
         style => STYLE,
@@ -98,6 +105,29 @@ pub(crate) fn page(
         data => data.packed,
     };
     render(TEMPLATE, content)
+}
+
+/// What stands in the page without a script.
+struct Said {
+    aims: Vec<Value>,
+    limits: Vec<String>,
+    reading: Vec<Value>,
+    overview: Value,
+    agreement: Value,
+}
+
+impl Said {
+    fn of(labels: &Labels<'_>) -> Self {
+        let aims = crate::aims::aims(labels);
+        let all = headlines(labels);
+        Self {
+            limits: crate::aims::limits(labels, &aims),
+            aims: tables::aims(labels, aims),
+            reading: tables::readings(labels, &all),
+            overview: tables::overview(labels, all),
+            agreement: tables::agreement_tables(labels),
+        }
+    }
 }
 
 /// A page from its template; what it is given are texts, which the template may call safe.
@@ -112,7 +142,14 @@ pub fn render(template: &str, content: impl Into<Value>) -> Result<String, Repor
 fn head(info: &ScenarioInfo, labels: &Labels<'_>) -> Value {
     let results = labels.results;
     let names = |of: fn(&RunResult) -> Vec<&String>| {
-        let names: BTreeSet<_> = results.iter().flat_map(of).collect();
+        let (mut names, mut last) = (BTreeSet::new(), Vec::new());
+        for own in results.iter().map(of) {
+            // Mostly they are those of the run before.
+            if own != last {
+                names.extend(own.iter().copied());
+                last = own;
+            }
+        }
         names.len()
     };
     let seeds: BTreeSet<u64> = results.iter().map(|run| run.seed).collect();
@@ -147,18 +184,24 @@ pub fn packed(data: &Json) -> String {
 
 /// Text on its way to a page. What several threads have deflated can be joined: a part ends at a
 /// byte.
-struct Deflating(DeflateEncoder<Vec<u8>>);
-
-/// Why writing never fails.
-const MEMORY: &str = "memory takes all that is written";
+struct Deflating {
+    /// What is deflated, other parts too.
+    ready: Vec<u8>,
+    state: Compress,
+    buffer: Box<[u8]>,
+}
 
 impl Deflating {
     fn new() -> Self {
-        Self(DeflateEncoder::new(Vec::new(), Compression::default()))
+        Self {
+            ready: Vec::new(),
+            state: Compress::new(Compression::default(), false),
+            buffer: vec![0; 1 << 15].into(),
+        }
     }
 
     fn write(&mut self, text: &[u8]) {
-        self.0.write_all(text).expect(MEMORY);
+        self.put(text, FlushCompress::None);
     }
 
     fn write_json(&mut self, value: &Json) {
@@ -168,40 +211,67 @@ impl Deflating {
 
     /// What has been written, for [`Deflating::join`].
     fn part(mut self) -> Vec<u8> {
-        self.0.flush().expect(MEMORY);
-        std::mem::take(self.0.get_mut())
+        self.put(&[], FlushCompress::Sync);
+        self.ready
     }
 
     /// Adds another's part behind what has been written. What is written then refers to neither.
     fn join(&mut self, part: &[u8]) {
-        let mut all = std::mem::replace(self, Self::new()).part();
-        all.extend(part);
-        *self.0.get_mut() = all;
+        self.put(&[], FlushCompress::Sync);
+        self.state.reset();
+        self.ready.extend(part);
+    }
+
+    /// All of it.
+    fn whole(mut self) -> Vec<u8> {
+        self.put(&[], FlushCompress::Finish);
+        self.ready
     }
 
     /// In base64.
     fn finish(self) -> String {
-        base64(&self.0.finish().expect(MEMORY))
+        base64(&self.whole())
+    }
+
+    fn put(&mut self, mut text: &[u8], mut flush: FlushCompress) {
+        loop {
+            let (taken, made) = (self.state.total_in(), self.state.total_out());
+            let status = self.state.compress(text, &mut self.buffer, flush);
+            let status = status.expect("the state is a compressor's");
+            text = &text[(self.state.total_in() - taken) as usize..];
+            let made = (self.state.total_out() - made) as usize;
+            self.ready.extend(&self.buffer[..made]);
+            let is_full = made == self.buffer.len();
+            if status == Status::StreamEnd || (text.is_empty() && !is_full) {
+                return;
+            }
+            // Another one would end another block.
+            if flush == FlushCompress::Sync {
+                flush = FlushCompress::None;
+            }
+        }
     }
 }
 
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let at = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for digit in 0..4 {
-            let six = bits >> (18 - 6 * digit) & 63;
-            let padding = digit > group.len();
-            text.push(if padding {
-                '='
-            } else {
-                char::from(DIGITS[six as usize])
-            });
-        }
+    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    let digit = |bits: u32, place: u32| DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+    let (whole, rest) = bytes.as_chunks();
+    for &[a, b, c] in whole {
+        let bits = u32::from_be_bytes([0, a, b, c]);
+        text.extend([0, 1, 2, 3].map(|place| digit(bits, place)));
     }
-    text
+    if !rest.is_empty() {
+        let at = |place: usize| rest.get(place).copied().unwrap_or(0);
+        let bits = u32::from_be_bytes([0, at(0), at(1), 0]);
+        let digits = [0, 1, 2, 3].map(|place| match place as usize > rest.len() {
+            true => b'=',
+            false => digit(bits, place),
+        });
+        text.extend(digits);
+    }
+    String::from_utf8(text).expect("the digits are text")
 }
 
 #[cfg(test)]
@@ -224,7 +294,7 @@ mod tests {
             text.join(&part.part());
         }
         text.write(texts[3].as_bytes());
-        let bytes = text.0.finish().unwrap();
+        let bytes = text.whole();
         let mut read = String::new();
         flate2::read::DeflateDecoder::new(&bytes[..])
             .read_to_string(&mut read)

@@ -7,22 +7,10 @@ use serde::Deserialize;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 use sojourn_world::RunResult;
-use sojourn_world::figure::{Content, Distribution, Statistic};
 use std::fmt;
-
-/// A figure's value; null where there is none.
-pub(crate) fn content(content: &Content<'_>) -> Value {
-    match content {
-        Content::Count(count) => json!(count),
-        Content::Number(number) => json!(number),
-        Content::Spread(spread) => {
-            map(Statistic::ALL.map(|one| (one.name(), statistic(spread, one)))).into()
-        }
-    }
-}
 
 /// An object of such members.
 pub(crate) fn map<K: AsRef<str>, V: Into<Value>>(
@@ -37,14 +25,6 @@ pub(crate) fn map<K: AsRef<str>, V: Into<Value>>(
 /// A run's parameters.
 pub(crate) fn params(run: &RunResult) -> Map<String, Value> {
     map(run.params.iter().map(|(key, value)| (key, value.as_str())))
-}
-
-/// A statistic; null where there is none.
-pub(crate) fn statistic(spread: &Distribution, statistic: Statistic) -> Value {
-    match statistic {
-        Statistic::Count => json!(spread.count),
-        _ => json!(statistic.of(spread)),
-    }
 }
 
 /// What is wrong with a value, and where it stands.

@@ -1,7 +1,7 @@
 //! Names of cells for people: what differs between them, and no more.
 
-use crate::varied::{Varied, varied};
-use indexmap::{IndexMap, IndexSet};
+use crate::varied::{Cells, Varied, varied_cells};
+use indexmap::IndexSet;
 use sojourn_world::{RunResult, WorldName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub(crate) struct Labels<'a> {
     pub(crate) results: &'a [RunResult],
     /// The parameters that occur, in the order of their first occurrence.
     pub(crate) fields: IndexSet<&'a str>,
-    /// What was varied.
+    /// What was varied, with a value for each cell.
     pub(crate) parts: Vec<Varied<'a>>,
     /// Which part's values are compared: the first with a queue, or else the first; none without a
     /// sweep.
@@ -20,6 +20,8 @@ pub(crate) struct Labels<'a> {
     /// Number of the cell of every run: equal parameters, equal numbers, from zero in the order of
     /// first occurrence.
     pub(crate) numbers: Vec<usize>,
+    /// Parameters of every cell, by its number.
+    params: Vec<&'a [(String, String)]>,
     /// Label of every cell, by its number: `field value` of the parts that were varied; the bare
     /// value where one part was varied whose values are words, which say what they are.
     pub(crate) cells: Vec<String>,
@@ -33,26 +35,17 @@ pub(crate) struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// Those of `results`.
     pub(crate) fn of(results: &'a [RunResult]) -> Self {
-        let params = results.iter().flat_map(|run| &run.params);
-        let fields: IndexSet<&str> = params.map(|(field, _)| field.as_str()).collect();
-        let parts = varied(results);
+        let Cells { params, numbers } = Cells::of(results);
+        let all = params.iter().flat_map(|params| params.iter());
+        let fields: IndexSet<&str> = all.map(|(field, _)| field.as_str()).collect();
+        let parts = varied_cells(&params);
         let queue = parts.iter().position(Varied::is_queue);
         let choice = queue.or((!parts.is_empty()).then_some(0));
-        let mut cells = IndexMap::new();
-        let number = |(index, run): (usize, &'a RunResult)| {
-            let cell = cells.entry(&run.params);
-            let number = cell.index();
-            cell.or_insert(index);
-            number
-        };
-        let numbers = results.iter().enumerate().map(number).collect();
         let names = short_names(&parts);
-        // Of each cell the first run.
-        let labels = cells
-            .iter()
-            .map(|(params, &run)| label(params, &parts, &names, run));
-        let chosen = cells.values().map(|&run| match choice {
-            Some(choice) => parts[choice].values[run].as_str(),
+        let cells = params.iter().enumerate();
+        let labels = cells.map(|(cell, params)| label(params, &parts, &names, cell));
+        let chosen = (0..params.len()).map(|cell| match choice {
+            Some(choice) => parts[choice].values[cell].as_str(),
             None => "",
         });
         Self {
@@ -63,14 +56,14 @@ impl<'a> Labels<'a> {
             parts,
             choice,
             numbers,
+            params,
             worlds: results.iter().map(|run| &run.world).collect(),
         }
     }
 
     /// Number of the cell that has these parameters.
-    pub(crate) fn number_of(&self) -> BTreeMap<&'a Vec<(String, String)>, usize> {
-        let runs = self.results.iter().map(|run| &run.params);
-        runs.zip(self.numbers.iter().copied()).collect()
+    pub(crate) fn number_of(&self) -> BTreeMap<&'a [(String, String)], usize> {
+        self.params.iter().copied().zip(0..).collect()
     }
 }
 
@@ -100,22 +93,22 @@ pub(crate) fn value<'a>(params: &'a [(String, String)], field: &str) -> Option<&
     pair.map(|(_, value)| value.as_str())
 }
 
-/// The label of the cell of a run by the parts that were varied, which have these names.
+/// The label of a cell by the parts that were varied, which have these names.
 fn label(
     params: &[(String, String)],
     parts: &[Varied<'_>],
     names: &[String],
-    run: usize,
+    cell: usize,
 ) -> String {
     match parts {
         [] if params.is_empty() => "the cell".to_owned(),
         [] => params_text(params),
-        [one] if one.values.iter().all(|value| is_word(value)) => one.values[run].clone(),
+        [one] if one.values.iter().all(|value| is_word(value)) => one.values[cell].clone(),
         many => {
             let parts = many
                 .iter()
                 .zip(names)
-                .map(|(part, name)| format!("{name} {}", part.values[run]));
+                .map(|(part, name)| format!("{name} {}", part.values[cell]));
             parts.collect::<Vec<_>>().join(" · ")
         }
     }

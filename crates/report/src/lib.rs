@@ -46,7 +46,7 @@ pub use kept::{Slot, Spool, forget, lighten};
 pub use labels::{colours_of, programs};
 pub use limited::held_flows;
 pub use merge::{Merged, merge};
-pub use packed::{pack, unpack};
+pub use packed::{pack, pack_run, unpack, unpack_runs};
 pub use reading::{Reading, reading};
 pub use recording::{ColumnType, Field, Recording};
 pub use seeds::{OverSeeds, repeated, student_t_975};

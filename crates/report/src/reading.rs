@@ -33,12 +33,12 @@ impl std::fmt::Display for Reading {
 
 /// What the results say; empty without results.
 pub fn reading(results: &[RunResult]) -> Vec<Reading> {
-    reading_of(&Labels::of(results))
+    let labels = Labels::of(results);
+    reading_of(&labels, &headlines(&labels))
 }
 
-/// The same of runs whose labels are known.
-pub(crate) fn reading_of(labels: &Labels<'_>) -> Vec<Reading> {
-    let all = headlines(labels);
+/// The same of runs whose labels and headlines are known.
+pub(crate) fn reading_of(labels: &Labels<'_>, all: &[Headline]) -> Vec<Reading> {
     let cells = &labels.cells;
     let mut parts = Vec::new();
     for &world in &labels.worlds {

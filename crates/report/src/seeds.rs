@@ -66,9 +66,18 @@ pub fn student_t_975(df: usize) -> f64 {
 /// Runs that differ in their seed only, in the order of their first one.
 fn all_seeds(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
     let mut groups: IndexMap<_, Vec<&RunResult>> = IndexMap::new();
+    let mut last = 0;
     for run in results {
-        let group = groups.entry((&run.world, &run.params)).or_default();
-        group.push(run);
+        let key = (&run.world, &run.params);
+        // Mostly it differs from the one before in its seed only.
+        match groups.get_index_mut(last) {
+            Some((known, group)) if *known == key => group.push(run),
+            _ => {
+                let group = groups.entry(key);
+                last = group.index();
+                group.or_default().push(run);
+            }
+        }
     }
     groups.into_values().collect()
 }

@@ -5,6 +5,7 @@
 //! Not here: distributions' points and series (see [`crate::table`]).
 
 mod cell;
+mod places;
 mod read;
 mod rows;
 mod tables;

@@ -7,11 +7,12 @@
 //! Not here: what a run cost (it would differ between two runs of one seed).
 
 mod chunk;
+mod numbers;
 mod read;
 pub(crate) mod rows;
 mod texts;
 
-pub(crate) use read::{Table, unit_of};
+pub(crate) use read::{Table, known_series};
 
 use crate::error::ReportError;
 use crate::labels::{self, Labels};
@@ -194,17 +195,13 @@ fn encode(
                 }
                 Points::Curve(curve) => {
                     t.skip(count);
-                    for (v, share) in curve {
-                        q.push(*share);
-                        value.push(*v);
-                    }
+                    q.extend(curve.iter().map(|(_, share)| *share));
+                    value.extend(curve.iter().map(|(value, _)| *value));
                 }
                 Points::Series(points) => {
                     q.skip(count);
-                    for point in points {
-                        t.push(point.t);
-                        value.push(point.value);
-                    }
+                    t.extend(points.iter().map(|point| point.t));
+                    value.extend(points.iter().map(|point| point.value));
                 }
             }
         });

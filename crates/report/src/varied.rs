@@ -37,13 +37,50 @@ impl<'a> Varied<'a> {
     }
 }
 
+/// The cells of some runs: equal parameters, equal cells, in the order of their first run.
+pub(crate) struct Cells<'a> {
+    /// Their parameters.
+    pub(crate) params: Vec<&'a [(String, String)]>,
+    /// For each run the number of its cell.
+    pub(crate) numbers: Vec<usize>,
+}
+
+impl<'a> Cells<'a> {
+    pub(crate) fn of(results: &'a [RunResult]) -> Self {
+        let mut cells = IndexSet::new();
+        let mut numbers: Vec<usize> = Vec::with_capacity(results.len());
+        for run in results {
+            let params = run.params.as_slice();
+            // Mostly it is that of the run before.
+            let last = numbers.last().copied();
+            let same = last.filter(|last| cells.get_index(*last) == Some(&params));
+            numbers.push(same.unwrap_or_else(|| cells.insert_full(params).0));
+        }
+        Self {
+            params: cells.into_iter().collect(),
+            numbers,
+        }
+    }
+}
+
 /// What was varied in `results`, in the order of the sweep.
 pub fn varied(results: &[RunResult]) -> Vec<Varied<'_>> {
-    let params = results.iter().flat_map(|run| &run.params);
+    let cells = Cells::of(results);
+    let mut parts = varied_cells(&cells.params);
+    for part in &mut parts {
+        let numbers = cells.numbers.iter();
+        part.values = numbers.map(|cell| part.values[*cell].clone()).collect();
+    }
+    parts
+}
+
+/// What was varied between cells, with a value for each cell.
+pub(crate) fn varied_cells<'a>(cells: &[&'a [(String, String)]]) -> Vec<Varied<'a>> {
+    let params = cells.iter().flat_map(|params| params.iter());
     let names: IndexSet<&str> = params.map(|(name, _)| name.as_str()).collect();
     let fields: Vec<Field<'_>> = names
         .into_iter()
-        .map(|name| Field::new(results, name))
+        .map(|name| Field::new(cells, name))
         .filter(Field::differs)
         .collect();
     let mut part_of: Vec<usize> = (0..fields.len()).collect();
@@ -71,17 +108,18 @@ pub fn varied(results: &[RunResult]) -> Vec<Varied<'_>> {
     parts.map(|fields| Varied::of(&fields)).collect()
 }
 
-/// A field that differs between runs.
+/// A field that differs between cells.
 struct Field<'a> {
     name: &'a str,
-    /// Its value in each run.
+    /// Its value in each cell.
     values: Vec<&'a str>,
 }
 
 impl<'a> Field<'a> {
-    fn new(results: &'a [RunResult], name: &'a str) -> Self {
-        let value = |run: &'a RunResult| labels::value(&run.params, name).unwrap_or("default");
-        let values = results.iter().map(value).collect();
+    fn new(cells: &[&'a [(String, String)]], name: &'a str) -> Self {
+        let value = |params: &&'a [(String, String)]| labels::value(params, name);
+        let values = cells.iter().map(value);
+        let values = values.map(|value| value.unwrap_or("default")).collect();
         Self { name, values }
     }
 
@@ -98,22 +136,22 @@ impl<'a> Field<'a> {
     }
 }
 
-/// For each run one text of all fields; different combinations have different texts.
+/// For each cell one text of all fields; different combinations have different texts.
 fn texts(fields: &[&Field<'_>]) -> Vec<String> {
-    let runs = fields.first().map_or(0, |field| field.values.len());
-    let of = |run: usize| -> Vec<&str> { fields.iter().map(|field| field.values[run]).collect() };
-    let combinations: IndexSet<Vec<&str>> = (0..runs).map(of).collect();
+    let cells = fields.first().map_or(0, |field| field.values.len());
+    let of = |cell: usize| -> Vec<&str> { fields.iter().map(|field| field.values[cell]).collect() };
+    let combinations: IndexSet<Vec<&str>> = (0..cells).map(of).collect();
     let short: IndexSet<String> = combinations.iter().map(|values| value(values)).collect();
     let short_is_unique = short.len() == combinations.len();
-    let text = |run| {
-        let values = of(run);
+    let text = |cell| {
+        let values = of(cell);
         if short_is_unique {
             value(&values)
         } else {
             values.join(" / ")
         }
     };
-    (0..runs).map(text).collect()
+    (0..cells).map(text).collect()
 }
 
 /// `cake bandwidth 8mbit / 40mbit ingress`: what the values have in common stands once.

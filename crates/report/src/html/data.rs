@@ -1,19 +1,22 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
 use super::Deflating;
+use super::run::{Curve, Held, Plan, Thinning, write};
 use crate::error::ReportError;
 use crate::json;
 use crate::labels::{Labels, short_names};
 use crate::parallel::in_order;
 use crate::seeds::{groups, student_t_975};
 use crate::stored::Runs;
-use crate::summary::qdisc;
 use crate::varied::Varied;
-use serde_json::{Map, Value, json};
-use sojourn_world::figure::{self, Content, Distribution, Figure, Kind, Part, Shape, Statistic};
-use sojourn_world::{RunResult, ScenarioInfo, Series};
+use serde_json::{Value, json};
+use sojourn_world::figure::{
+    self, Aggregate, Figure, FlowResult, Kind, LinkResult, Part, Shape, Statistic,
+};
+use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::ops::Range;
 use std::ptr;
 
@@ -46,14 +49,14 @@ pub(super) fn data(
     let own = once.as_deref().map(Labels::of);
     let labels = own.as_ref().unwrap_or(labels);
     let (results, numbers) = (labels.results, &labels.numbers);
-    let thinning = Thinning::of(results);
-    let plans = plans(labels, &thinning);
+    let thinning = Thinning::of(labels);
     let chunks: Vec<Range<usize>> = (0..results.len().div_ceil(CHUNK))
         .map(|chunk| chunk * CHUNK..results.len().min((chunk + 1) * CHUNK))
         .collect();
-    // Deflated as they come: values of JSON are many times as large, and text ten times.
+    let plans = plans(labels, &thinning, &chunks);
+    // Deflated as they come: text is ten times as large.
     let make = |chunk: usize| {
-        let (mut held, mut text) = (Held::new(), Deflating::new());
+        let (mut held, mut text) = (Held::default(), Vec::new());
         for index in chunks[chunk].clone() {
             let plan = &plans[index];
             let whole = if plan.has_series || !plan.curves.is_empty() {
@@ -61,23 +64,28 @@ pub(super) fn data(
             } else {
                 Cow::Borrowed(&results[index])
             };
-            let run = run(&whole, numbers[index], &thinning, plan);
-            hold(&mut held, &run);
             if index > 0 {
-                text.write(b",");
+                text.push(b',');
             }
-            text.write_json(&run);
+            write(
+                &mut text,
+                &mut held,
+                &whole,
+                numbers[index],
+                &thinning,
+                plan,
+            );
         }
-        Ok::<_, ReportError>((held, text.part()))
+        let mut deflating = Deflating::new();
+        deflating.write(&text);
+        Ok::<_, ReportError>((held, deflating.part()))
     };
-    let mut held = Held::new();
+    let mut held = Held::default();
     let mut text = Deflating::new();
     text.write(b"{\"runs\":[");
     in_order(chunks.len(), make, |made| {
         let (more, part) = made?;
-        for (place, keys) in more {
-            held.entry(place).or_default().extend(keys);
-        }
+        held.add(more);
         text.join(&part);
         Ok::<_, ReportError>(())
     })?;
@@ -113,11 +121,10 @@ pub(super) fn data(
 fn parts(labels: &Labels<'_>) -> Vec<Value> {
     let names = short_names(&labels.parts);
     let part = |(part, name): (&Varied<'_>, String)| {
-        let values: BTreeMap<_, _> = labels.numbers.iter().zip(&part.values).collect();
         json!({
             "fields": part.fields,
             "name": name,
-            "values": values.into_values().collect::<Vec<_>>(),
+            "values": part.values,
         })
     };
     labels.parts.iter().zip(names).map(part).collect()
@@ -140,34 +147,14 @@ fn distinct(results: &[RunResult]) -> (Option<Vec<RunResult>>, Option<Vec<usize>
     (Some(runs), Some(places))
 }
 
-/// The keys of the figures that the page has, by kind and by whether they are series.
-type Held = BTreeMap<(Kind, bool), BTreeSet<String>>;
-
-/// Adds a run's.
-fn hold(held: &mut Held, run: &Value) {
-    let mut add = |kind, is_series, object| {
-        let held = held.entry((kind, is_series)).or_default();
-        for key in keys(object) {
-            if !held.contains(key) {
-                held.insert(key.to_owned());
-            }
-        }
-    };
-    for (kind, part) in [(Kind::Link, "links"), (Kind::Flow, "flows")] {
-        for item in run[part].as_array().into_iter().flatten() {
-            add(kind, false, &item["f"]);
-            add(kind, true, &item["s"]);
-        }
-    }
-    add(Kind::Aggregate, false, &run["aggregate"]);
-}
-
 /// The figures that a run of the page has, with their meanings: a page without radios names none of
 /// theirs.
 fn figures(held: &Held) -> Value {
-    let here = |f: &Figure| {
-        let held = held.get(&(f.kind, f.shape == Shape::Series));
-        held.is_some_and(|keys| keys.contains(f.key))
+    let here = |f: &Figure| match (f.shape, f.kind) {
+        (Shape::Series, kind) => held.has_series(kind, f.key),
+        (_, Kind::Link) => held.has::<LinkResult>(f.key),
+        (_, Kind::Flow) => held.has::<FlowResult>(f.key),
+        (_, Kind::Aggregate) => held.has::<Aggregate>(f.key),
     };
     let figures = figure::figures().filter(here).map(|f| {
         json!({
@@ -183,26 +170,9 @@ fn figures(held: &Held) -> Value {
     figures.collect()
 }
 
-fn keys(object: &Value) -> impl Iterator<Item = &str> {
-    object
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(key, _)| key.as_str())
-}
-
-/// How much of the series the page carries.
-struct Thinning {
-    /// Longest series.
-    points: usize,
-    /// Whether further seeds of a cell go without series.
-    first_seed_only: bool,
-    /// Longest cumulative distribution.
-    curve: usize,
-}
-
 impl Thinning {
-    fn of(results: &[RunResult]) -> Self {
+    fn of(labels: &Labels<'_>) -> Self {
+        let results = labels.results;
         let count = |run: &RunResult| {
             let links = run.links.iter().map(|(_, l)| l.series.len());
             links
@@ -212,16 +182,16 @@ impl Thinning {
         let all: usize = results.iter().map(count).sum();
         let first_seed_only = all * POINTS_LEAST > POINTS;
         let mut cells = BTreeSet::new();
-        let kept: usize = results
-            .iter()
-            .filter(|run| !first_seed_only || cells.insert((&run.world, &run.params)))
-            .map(count)
-            .sum();
-        let mut cells = BTreeSet::new();
-        let firsts = results
-            .iter()
-            .filter(|run| cells.insert((&run.world, &run.params)));
-        let curves = firsts.map(|run| {
+        let runs = results.iter().zip(&labels.numbers);
+        let firsts: Vec<&RunResult> = runs
+            .filter(|(run, cell)| cells.insert((**cell, &run.world)))
+            .map(|(run, _)| run)
+            .collect();
+        let kept = match first_seed_only {
+            true => firsts.iter().map(|run| count(run)).sum(),
+            false => all,
+        };
+        let curves = firsts.iter().map(|run| {
             let links = run.links.iter().map(|(_, link)| spreads(link));
             links
                 .chain(run.flows.iter().map(|(_, flow)| spreads(flow)))
@@ -241,238 +211,74 @@ fn spreads<T: Part>(part: &T) -> usize {
     spreads.filter(|has_samples| *has_samples).count()
 }
 
-/// Which of the page's curves a run has: its part, the place of the link or flow, and the figure.
-type Curve = (Kind, usize, &'static str);
+/// What is drawn of which world, cell and link or flow: whether of each row of the list.
+type Drawn<'a> = BTreeMap<(&'a WorldName, usize), Vec<(Kind, &'a str, Vec<bool>)>>;
 
-/// What the page has of a run besides its figures.
-struct Plan {
-    has_series: bool,
-    /// The cumulative distributions of which it is the first run of its cell that has one.
-    curves: BTreeSet<Curve>,
-}
-
-fn plans(labels: &Labels<'_>, thinning: &Thinning) -> Vec<Plan> {
-    fn keys<T: Part>(part: &T) -> impl Iterator<Item = &'static str> {
-        T::rows().filter_map(move |row| {
-            let spread = row.spread(part).filter(|spread| spread.count > 0);
-            spread.map(|_| row.figure.key)
-        })
-    }
-    let mut seen = BTreeSet::new();
+/// What the page has of each run, besides its figures.
+fn plans(labels: &Labels<'_>, thinning: &Thinning, chunks: &[Range<usize>]) -> Vec<Plan> {
+    // What is first in a chunk may be first of all.
+    let make = |chunk: usize| {
+        let mut drawn = Drawn::new();
+        let runs = chunks[chunk].clone();
+        let plans = runs.map(|index| {
+            let (run, cell) = (&labels.results[index], labels.numbers[index]);
+            plan(run, cell, &mut drawn)
+        });
+        plans.collect::<Vec<_>>()
+    };
+    let (mut plans, mut seen) = (Vec::with_capacity(labels.results.len()), BTreeSet::new());
     let mut drawn = BTreeSet::new();
-    let runs = labels.results.iter().zip(&labels.numbers);
-    let plan = |(run, cell): (&RunResult, &usize)| {
-        let world = labels.worlds.get_index_of(&run.world);
-        let mut curves = BTreeSet::new();
-        for (place, (name, link)) in run.links.iter().enumerate() {
-            let keys = keys(link)
-                .filter(|key| drawn.insert((world, *cell, Kind::Link, name.clone(), *key)));
-            curves.extend(keys.map(|key| (Kind::Link, place, key)));
+    let taken = in_order(chunks.len(), make, |made| {
+        for mut plan in made {
+            let index = plans.len();
+            let (run, cell) = (&labels.results[index], labels.numbers[index]);
+            let is_first = plan.has_series && seen.insert((&run.world, cell));
+            plan.has_series = is_first || !thinning.first_seed_only;
+            plan.curves.retain(|(kind, place, key)| {
+                let name = match kind {
+                    Kind::Link => run.links[*place].0.as_str(),
+                    Kind::Flow | Kind::Aggregate => run.flows[*place].0.as_str(),
+                };
+                drawn.insert((&run.world, cell, *kind, name, *key))
+            });
+            plans.push(plan);
         }
-        for (place, (name, flow)) in run.flows.iter().enumerate() {
-            let keys = keys(flow)
-                .filter(|key| drawn.insert((world, *cell, Kind::Flow, name.clone(), *key)));
-            curves.extend(keys.map(|key| (Kind::Flow, place, key)));
-        }
-        Plan {
-            has_series: seen.insert((world, *cell)) || !thinning.first_seed_only,
-            curves,
-        }
-    };
-    runs.map(plan).collect()
+        Ok::<_, Infallible>(())
+    });
+    match taken {
+        Ok(()) => plans,
+    }
 }
 
-/// A run of the page.
-fn run(run: &RunResult, cell: usize, thinning: &Thinning, plan: &Plan) -> Value {
-    let series = |list: &[Series]| -> Map<String, Value> {
-        let list = list.iter().filter(|_| plan.has_series);
-        list.map(|s| (s.metric.clone().into_owned(), thinned(s, thinning.points)))
-            .collect()
-    };
-    json!({
-        "world": run.world.as_str(),
-        "seed": run.seed.to_string(),
-        "cell": cell,
-        "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
-        "links": run.links.iter().enumerate().map(|(place, (name, l))| {
-            json!({
-                "name": name,
-                "f": values(l),
-                "cdf": curves(l, place, thinning.curve, plan),
-                "s": series(&l.series),
-                "qdisc": qdisc(&l.qdisc),
-            })
-        }).collect::<Vec<_>>(),
-        "flows": run.flows.iter().enumerate().map(|(place, (name, f))| {
-            json!({
-                "name": name,
-                "app": f.app,
-                "f": values(f),
-                "cdf": curves(f, place, thinning.curve, plan),
-                "s": series(&f.series),
-            })
-        }).collect::<Vec<_>>(),
-        "aggregate": values(&run.aggregate),
-    })
-}
-
-/// Cumulative distributions that the page has of this part, as lists of values and fractions, of at
-/// most so many points.
-fn curves<T: Part>(part: &T, place: usize, most: usize, plan: &Plan) -> Map<String, Value> {
-    let rows = T::rows().filter(|row| plan.curves.contains(&(T::KIND, place, row.figure.key)));
-    let drawn = rows.filter_map(|row| Some((row.figure.key, curve(row.spread(part)?, most))));
-    json::map(drawn)
-}
-
-/// Values by key, a distribution as a list in the order of [`Statistic::ALL`].
-fn values<T: Part>(part: &T) -> Map<String, Value> {
-    let mut values = Map::new();
-    for row in T::rows() {
-        let value = match row.content(part) {
-            None => continue,
-            Some(Content::Spread(d)) if d.count == 0 => continue,
-            Some(Content::Spread(d)) => {
-                json!(Statistic::ALL.map(|one| short(json::statistic(d, one))))
+/// What a run has of which nothing is drawn.
+fn plan<'a>(run: &'a RunResult, cell: usize, drawn: &mut Drawn<'a>) -> Plan {
+    fn add<'a, T: Part>(
+        part: &'a T,
+        name: &'a str,
+        place: usize,
+        drawn: &mut Vec<(Kind, &'a str, Vec<bool>)>,
+        curves: &mut BTreeSet<Curve>,
+    ) {
+        let is_its = |(kind, known, _): &(Kind, &str, _)| *kind == T::KIND && *known == name;
+        let index = drawn.iter().position(is_its).unwrap_or_else(|| {
+            drawn.push((T::KIND, name, vec![false; T::rows().count()]));
+            drawn.len() - 1
+        });
+        for (row, is_drawn) in T::rows().zip(&mut drawn[index].2) {
+            if !*is_drawn && row.spread(part).is_some_and(|spread| spread.count > 0) {
+                *is_drawn = true;
+                curves.insert((T::KIND, place, row.figure.key));
             }
-            Some(scalar) => short(json::content(&scalar)),
-        };
-        // No value is none: the page then does not speak of the figure.
-        if value.is_null() {
-            continue;
-        }
-        values.insert(row.figure.key.to_owned(), value);
-    }
-    values
-}
-
-/// A fraction with more digits than any table shows; a count stays whole.
-fn short(value: Value) -> Value {
-    match value.as_f64() {
-        Some(x) if value.is_f64() => rounded(x, 7),
-        _ => value,
-    }
-}
-
-/// Every so many of a distribution's points, and its last.
-fn curve(d: &Distribution, most: usize) -> Value {
-    let stride = d.cdf.len().div_ceil(most).max(1);
-    let last = d.cdf.len().saturating_sub(1);
-    let kept = { d.cdf.iter().enumerate() }.filter(|(i, _)| i % stride == 0 || *i == last);
-    let (x, y): (Vec<Value>, Vec<Value>) = kept
-        .map(|(_, (ms, share))| (rounded(*ms, 4), rounded(*share, 5)))
-        .unzip();
-    json!([x, y])
-}
-
-/// A series as `[end of the first interval, interval, values]`, with at most so many points:
-/// neighbours are averaged (drops: added up).
-fn thinned(series: &Series, most: usize) -> Value {
-    let stride = series.points.len().div_ceil(most).max(1);
-    let interval = match &series.points[..] {
-        [a, b, ..] => b.t - a.t,
-        [only] => only.t,
-        [] => 0.0,
-    };
-    let adds_up = series.metric == "drops";
-    let values: Vec<Value> = series
-        .points
-        .chunks(stride)
-        .map(|chunk| {
-            let present = || chunk.iter().map(|p| p.value).filter(|v| v.is_finite());
-            let (sum, count) = (present().sum::<f64>(), present().count());
-            match count {
-                0 => Value::Null,
-                _ if adds_up => rounded(sum, 5),
-                _ => rounded(sum / count as f64, 4),
-            }
-        })
-        .collect();
-    let width = interval * stride as f64;
-    let first = series
-        .points
-        .first()
-        .map_or(0.0, |p| p.t - interval + width);
-    json!([rounded(first, 9), rounded(width, 9), values])
-}
-
-/// `x` with so many significant digits, as a whole number where it is one.
-fn rounded(x: f64, digits: i32) -> Value {
-    if x == 0.0 {
-        return json!(0);
-    }
-    if !x.is_finite() {
-        return Value::Null;
-    }
-    let decimals = digits - 1 - libm::log10(x.abs()).floor() as i32;
-    // Through decimal text, so that no digit beyond those asked for comes back.
-    let text = if decimals >= 0 {
-        format!("{x:.*}", decimals as usize)
-    } else {
-        let unit = libm::exp10(f64::from(-decimals));
-        format!("{:.0}", (x / unit).round() * unit)
-    };
-    let y: f64 = text.parse().expect("it was written as a number");
-    if y.fract() == 0.0 && y.abs() < 1e15 {
-        json!(y as i64)
-    } else {
-        json!(y)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sojourn_units::Unit;
-    use sojourn_world::Point;
-
-    #[test]
-    fn numbers_lose_digits_not_size() {
-        assert_eq!(rounded(1_234_567.0, 4), json!(1_235_000));
-        assert_eq!(rounded(0.000_123_456, 4), json!(0.000_123_5));
-        assert_eq!(rounded(-2.0, 4), json!(-2));
-        assert_eq!(
-            (rounded(f64::NAN, 4), rounded(0.0, 4)),
-            (Value::Null, json!(0))
-        );
-    }
-
-    #[test]
-    fn curves_keep_their_ends() {
-        let d = Distribution {
-            cdf: (0..=120)
-                .map(|i| (f64::from(i), f64::from(i) / 120.0))
-                .collect(),
-            ..Distribution::default()
-        };
-        let of = |most| curve(&d, most);
-        let ends = |x: &Value| (x[0].clone(), x[x.as_array().unwrap().len() - 1].clone());
-        for (most, left) in [(1000, 121), (121, 121), (60, 41), (30, 25)] {
-            let curve = of(most);
-            assert_eq!(curve[0].as_array().unwrap().len(), left, "{most}");
-            assert_eq!(ends(&curve[0]), (json!(0), json!(120)));
-            assert_eq!(ends(&curve[1]), (json!(0), json!(1)));
         }
     }
-
-    #[test]
-    fn thinning_averages_and_adds_up() {
-        let series = |metric: &'static str| Series {
-            metric: metric.into(),
-            unit: Unit::None,
-            points: [1.0, f64::NAN, 2.0, 4.0, 7.0]
-                .iter()
-                .enumerate()
-                .map(|(i, value)| Point {
-                    t: (i + 1) as f64 * 0.5,
-                    value: *value,
-                })
-                .collect(),
-        };
-        assert_eq!(thinned(&series("rtt"), 3), json!([1, 1, [1, 3, 7]]));
-        assert_eq!(thinned(&series("drops"), 3), json!([1, 1, [1, 6, 7]]));
-        assert_eq!(
-            thinned(&series("rtt"), 5),
-            json!([0.5, 0.5, [1, null, 2, 4, 7]])
-        );
+    let place = (&run.world, cell);
+    let has_series = !drawn.contains_key(&place);
+    let (drawn, mut curves) = (drawn.entry(place).or_default(), BTreeSet::new());
+    for (place, (name, link)) in run.links.iter().enumerate() {
+        add(link, name, place, drawn, &mut curves);
     }
+    for (place, (name, flow)) in run.flows.iter().enumerate() {
+        add(flow, name, place, drawn, &mut curves);
+    }
+    Plan { has_series, curves }
 }

@@ -1,8 +1,8 @@
 //! The tables that stand in the page without a script.
 
 use crate::agreement::{Comparison, Tolerance, agreement_of};
-use crate::aims::{self, Aims, Choice};
-use crate::headline::{Headline, headlines};
+use crate::aims::{Aims, Choice};
+use crate::headline::Headline;
 use crate::labels::Labels;
 use crate::reading::reading_of;
 use crate::seeds::OverSeeds;
@@ -12,7 +12,7 @@ use sojourn_world::WorldName;
 use std::collections::BTreeSet;
 
 /// Which choice for which aim, by world.
-pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
+pub(super) fn aims(labels: &Labels<'_>, all: Vec<Aims>) -> Vec<Value> {
     let choice = |choice: &Choice, all: usize| {
         let wins = (all > 1).then(|| format!("best in {} of {all}", choice.wins));
         context! {
@@ -29,7 +29,7 @@ pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
         .map(|run| run.seed)
         .collect::<BTreeSet<_>>()
         .len();
-    let parts = aims::aims(labels).into_iter().map(|part| {
+    let parts = all.into_iter().map(|part| {
         let all = part.conditions;
         let list = part.list.iter().map(|aim| {
             context! {
@@ -72,8 +72,8 @@ fn alike(range: &str, conditions: usize) -> String {
 }
 
 /// What the figures say, by world.
-pub(super) fn readings(labels: &Labels<'_>) -> Vec<Value> {
-    let parts = reading_of(labels).into_iter();
+pub(super) fn readings(labels: &Labels<'_>, all: &[Headline]) -> Vec<Value> {
+    let parts = reading_of(labels, all).into_iter();
     let part = parts.map(|part| {
         context! {
             world => part.world.as_ref().map(WorldName::as_str),
@@ -94,8 +94,7 @@ fn unbroken(sentence: &str) -> String {
 }
 
 /// Cells and worlds with the figures that they are compared by.
-pub(super) fn overview(labels: &Labels<'_>) -> Value {
-    let mut list = headlines(labels);
+pub(super) fn overview(labels: &Labels<'_>, mut list: Vec<Headline>) -> Value {
     // Worlds of a cell beside each other.
     let worlds = &labels.worlds;
     list.sort_by_key(|h| (h.cell, worlds.get_index_of(&h.world)));

@@ -25,6 +25,22 @@ pub(super) enum Leaf<'a> {
     List(&'a Value),
 }
 
+impl Leaf<'_> {
+    /// Writes it as JSON.
+    pub(super) fn write(self, to: &mut Vec<u8>) {
+        let written = match self {
+            Self::Whole(number) => serde_json::to_writer(to, &number),
+            Self::Signed(number) => serde_json::to_writer(to, &number),
+            Self::Number(number) => serde_json::to_writer(to, &number),
+            Self::Flag(on) => serde_json::to_writer(to, &on),
+            Self::Text(text) => serde_json::to_writer(to, text),
+            Self::Object => serde_json::to_writer(to, &json!({})),
+            Self::List(list) => serde_json::to_writer(to, list),
+        };
+        written.expect("memory takes all that is written");
+    }
+}
+
 /// Whoever writes a run down.
 pub(super) trait Sink {
     /// An object begins under this key.
@@ -42,11 +58,48 @@ pub(super) fn json(run: &RunResult) -> Value {
     tree.own.into()
 }
 
-/// A queue as `tc -s -j qdisc` prints it, without the device's fields.
-pub(crate) fn qdisc(report: &Report) -> Value {
-    let mut tree = Tree::default();
-    queue(report, &mut tree);
-    tree.own.into()
+/// Writes a queue as `tc -s -j qdisc` prints it, without the device's fields.
+pub(crate) fn qdisc(to: &mut Vec<u8>, report: &Report) {
+    to.push(b'{');
+    let mut text = Text { to, is_first: true };
+    queue(report, &mut text);
+    to.push(b'}');
+}
+
+/// Members as text.
+struct Text<'a> {
+    to: &'a mut Vec<u8>,
+    /// Whether no member of the object has been written.
+    is_first: bool,
+}
+
+impl Text<'_> {
+    fn key(&mut self, key: &str) {
+        if !self.is_first {
+            self.to.push(b',');
+        }
+        self.is_first = false;
+        Leaf::Text(key).write(self.to);
+        self.to.push(b':');
+    }
+}
+
+impl Sink for Text<'_> {
+    fn begin(&mut self, key: &str) {
+        self.key(key);
+        self.to.push(b'{');
+        self.is_first = true;
+    }
+
+    fn end(&mut self) {
+        self.to.push(b'}');
+        self.is_first = false;
+    }
+
+    fn value(&mut self, key: &str, value: Leaf<'_>) {
+        self.key(key);
+        value.write(self.to);
+    }
 }
 
 /// Objects that grow.

@@ -25,9 +25,9 @@ pub(crate) struct Summary {
 
 /// Reads a summary, a run at a time: as values of JSON they are many times as large. The error
 /// names the key and what should stand there.
-pub(crate) fn read<'de>(from: impl serde_json::de::Read<'de>) -> Result<Summary, Damage> {
+pub(crate) fn read(text: &[u8]) -> Result<Summary, Damage> {
     let mut found = Found::default();
-    let mut reader = serde_json::Deserializer::new(from);
+    let mut reader = serde_json::Deserializer::from_slice(text);
     let walked = reader
         .deserialize_map(Walked(&mut found))
         .and_then(|()| reader.end());

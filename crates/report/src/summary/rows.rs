@@ -1,5 +1,6 @@
 //! Reads the tables of a summary of many runs.
 
+use super::places::Places;
 use super::read::{Cell, Found};
 use super::tables::{CHUNK, RUN};
 use crate::error::Damage;
@@ -82,7 +83,7 @@ impl<'de> Visitor<'de> for Table<'_> {
                 ("rows", Some(paths), Some(empty)) => map.next_value_seed(Rows {
                     found: &mut *self.found,
                     table: self.number,
-                    plan: &plan(paths, empty),
+                    keys: Keys { paths, empty },
                     runs: &mut *self.runs,
                 })?,
                 ("rows", ..) => {
@@ -131,11 +132,19 @@ fn plan(paths: &[Vec<String>], empty: &[usize]) -> Vec<Step> {
     steps
 }
 
+/// The keys of a table.
+#[derive(Clone, Copy)]
+struct Keys<'a> {
+    paths: &'a [Vec<String>],
+    /// Those without a value, by their numbers.
+    empty: &'a [usize],
+}
+
 /// The rows of a table.
 struct Rows<'a> {
     found: &'a mut Found,
     table: usize,
-    plan: &'a [Step],
+    keys: Keys<'a>,
     runs: &'a mut Placed,
 }
 
@@ -156,17 +165,27 @@ impl<'de> Visitor<'de> for Rows<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut rows = Vec::new();
-        while let Some(row) = list.next_element::<Box<RawValue>>()? {
+        while let Some(row) = list.next_element::<&RawValue>()? {
             rows.push(row);
         }
+        let (table, Keys { paths, empty }) = (self.table, self.keys);
+        let plan = plan(paths, empty);
+        let slow = |number: usize| {
+            let place = format!("tables.{table}.rows.{number}");
+            run_of(rows[number].get(), &plan, &place)
+        };
+        let first = rows.first().and_then(|_| slow(0).ok());
+        let places = first.and_then(|(_, first)| Places::of(paths, empty, &first));
         // What takes long is done on all processors.
-        let (table, plan) = (self.table, self.plan);
         let make = |chunk: usize| {
             let start = chunk * CHUNK;
-            let rows = rows[start..].iter().take(CHUNK).enumerate();
-            let runs = rows.map(|(number, row)| {
-                let place = format!("tables.{table}.rows.{}", start + number);
-                run_of(row.get(), plan, &place)
+            let numbers = start..rows.len().min(start + CHUNK);
+            let runs = numbers.map(|number| {
+                let read = |places: &Places| places.read(rows[number].get());
+                places
+                    .as_ref()
+                    .and_then(read)
+                    .map_or_else(|| slow(number), Ok)
             });
             runs.collect::<Result<Placed, Damage>>()
         };

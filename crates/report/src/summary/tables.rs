@@ -6,6 +6,7 @@ use crate::parallel::in_order;
 use serde_json::{Value, json};
 use sojourn_world::RunResult;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::{self, Write};
 
 /// Runs whose rows are made or read at once.
@@ -48,8 +49,37 @@ fn is_null(value: &Leaf<'_>) -> bool {
 fn survey(results: &[RunResult]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut known = BTreeMap::new();
+    let make = |chunk: usize| {
+        let first = chunk * CHUNK;
+        survey_of(first, &results[first..results.len().min(first + CHUNK)])
+    };
+    let taken = in_order(results.len().div_ceil(CHUNK), make, |made| {
+        for part in made {
+            match known.get(&part.steps) {
+                Some(&number) => {
+                    let table: &mut Table = &mut tables[number];
+                    table.runs.extend(part.runs);
+                    merge(&mut table.has_value, &part.has_value);
+                }
+                None => {
+                    known.insert(part.steps.clone(), tables.len());
+                    tables.push(part);
+                }
+            }
+        }
+        Ok::<_, Infallible>(())
+    });
+    match taken {
+        Ok(()) => tables,
+    }
+}
+
+/// The tables of some runs, the number of the first of which is `first`.
+fn survey_of(first: usize, results: &[RunResult]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut known = BTreeMap::new();
     let mut last = 0;
-    for (number, run) in results.iter().enumerate() {
+    for (number, run) in (first..).zip(results) {
         // Mostly it has the keys of the one before.
         let is_alike = tables
             .get_mut(last)
@@ -71,6 +101,13 @@ fn survey(results: &[RunResult]) -> Vec<Table> {
         tables[last].runs.push(number);
     }
     tables
+}
+
+/// Adds which keys have values.
+fn merge(has_value: &mut [bool], more: &[bool]) {
+    for (has, more) in has_value.iter_mut().zip(more) {
+        *has |= more;
+    }
 }
 
 impl Sink for Vec<Step> {
@@ -105,9 +142,7 @@ impl Compared<'_> {
         cell(run, &mut compared);
         let is_same = compared.is_same && compared.steps.next().is_none();
         if is_same {
-            for (has, more) in table.has_value.iter_mut().zip(compared.has_value) {
-                *has |= more;
-            }
+            merge(&mut table.has_value, &compared.has_value);
         }
         is_same
     }
@@ -206,17 +241,7 @@ impl Sink for Written<'_> {
         if self.has_value.next() != Some(&true) {
             return;
         }
-        let to = &mut self.to;
-        to.push(b',');
-        let written = match value {
-            Leaf::Whole(number) => serde_json::to_writer(to, &number),
-            Leaf::Signed(number) => serde_json::to_writer(to, &number),
-            Leaf::Number(number) => serde_json::to_writer(to, &number),
-            Leaf::Flag(on) => serde_json::to_writer(to, &on),
-            Leaf::Text(text) => serde_json::to_writer(to, text),
-            Leaf::Object => serde_json::to_writer(to, &json!({})),
-            Leaf::List(list) => serde_json::to_writer(to, list),
-        };
-        written.expect("memory takes all that is written");
+        self.to.push(b',');
+        value.write(&mut self.to);
     }
 }

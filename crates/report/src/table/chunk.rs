@@ -28,6 +28,9 @@ struct Repeated(Vec<(u32, usize)>);
 
 impl Repeated {
     fn push(&mut self, number: u32, times: usize) {
+        if times == 0 {
+            return;
+        }
         match self.0.last_mut() {
             Some((last, count)) if *last == number => *count += times,
             _ => self.0.push((number, times)),
@@ -128,12 +131,28 @@ impl Entry for u64 {
 
 /// Which rows have a value, where some may have none.
 #[derive(Default)]
-struct Levels(Repeated);
+struct Levels {
+    known: Repeated,
+    /// Rows behind those, all with a value.
+    full: usize,
+}
 
 impl Levels {
-    fn write(&self, to: &mut Vec<u8>) {
+    /// Adds rows with a value.
+    const fn fill(&mut self, times: usize) {
+        self.full += times;
+    }
+
+    /// Adds rows without one.
+    fn skip(&mut self, times: usize) {
+        self.known.push(1, std::mem::take(&mut self.full));
+        self.known.push(0, times);
+    }
+
+    fn write(&mut self, to: &mut Vec<u8>) {
+        self.known.push(1, std::mem::take(&mut self.full));
         let mut levels = Vec::new();
-        self.0.write(1, &mut levels);
+        self.known.write(1, &mut levels);
         to.extend((levels.len() as u32).to_le_bytes());
         to.extend(levels);
     }
@@ -142,9 +161,11 @@ impl Levels {
 /// A column of entries that repeat.
 pub(super) struct Coded<T> {
     entries: IndexSet<T>,
+    /// Of each entry, by its index, the one that came behind it last: mostly the same comes again.
+    behind: Vec<u32>,
     indices: Repeated,
     levels: Levels,
-    last: Option<(T, u32)>,
+    last: u32,
     rows: usize,
     empty: usize,
 }
@@ -153,9 +174,10 @@ impl<T: Entry> Coded<T> {
     pub(super) fn new() -> Self {
         Self {
             entries: IndexSet::new(),
+            behind: Vec::new(),
             indices: Repeated::default(),
             levels: Levels::default(),
-            last: None,
+            last: 0,
             rows: 0,
             empty: 0,
         }
@@ -166,26 +188,38 @@ impl<T: Entry> Coded<T> {
         if times == 0 {
             return;
         }
-        let index = match self.last {
-            Some((last, index)) if last == entry => index,
-            _ => self.entries.insert_full(entry).0 as u32,
-        };
-        self.last = Some((entry, index));
+        let index = self.index(entry);
+        self.last = index;
         self.indices.push(index, times);
-        self.levels.0.push(1, times);
+        self.levels.fill(times);
         self.rows += times;
+    }
+
+    fn index(&mut self, entry: T) -> u32 {
+        let is_it = |index: u32| self.entries.get_index(index as usize) == Some(&entry);
+        let last = self.last as usize;
+        if is_it(self.last) {
+            return self.last;
+        }
+        if let Some(behind) = self.behind.get(last).copied().filter(|next| is_it(*next)) {
+            return behind;
+        }
+        let index = self.entries.insert_full(entry).0 as u32;
+        self.behind.resize(self.entries.len(), 0);
+        self.behind[last] = index;
+        index
     }
 
     /// Adds so many rows without one.
     pub(super) fn skip(&mut self, times: usize) {
         if times > 0 {
-            self.levels.0.push(0, times);
+            self.levels.skip(times);
             self.rows += times;
             self.empty += times;
         }
     }
 
-    pub(super) fn finish(self, column: ColumnDescPtr) -> Result<Chunk> {
+    pub(super) fn finish(mut self, column: ColumnDescPtr) -> Result<Chunk> {
         let mut data = Vec::new();
         if column.max_def_level() > 0 {
             self.levels.write(&mut data);
@@ -218,43 +252,66 @@ impl<T: Entry> Coded<T> {
 pub(super) struct Numbers {
     values: Vec<u8>,
     levels: Levels,
-    least: Option<f64>,
-    largest: Option<f64>,
+    /// Of the values, if there are any.
+    least: f64,
+    largest: f64,
     rows: usize,
 }
 
 impl Numbers {
     /// Adds a row. A number that is not finite is none.
     pub(super) fn push(&mut self, number: f64) {
-        if !number.is_finite() {
-            self.skip(1);
-            return;
+        self.extend(std::iter::once(number));
+    }
+
+    /// Adds rows.
+    pub(super) fn extend(&mut self, numbers: impl ExactSizeIterator<Item = f64>) {
+        self.values.reserve(numbers.len() * size_of::<f64>());
+        let mut there = 0;
+        for number in numbers {
+            if !number.is_finite() {
+                self.levels.fill(std::mem::take(&mut there));
+                self.levels.skip(1);
+                self.rows += 1;
+                continue;
+            }
+            self.values.extend(number.to_le_bytes());
+            if self.rows_of_values() == 1 {
+                (self.least, self.largest) = (number, number);
+            }
+            if number < self.least {
+                self.least = number;
+            }
+            if number > self.largest {
+                self.largest = number;
+            }
+            there += 1;
+            self.rows += 1;
         }
-        self.values.extend(number.to_le_bytes());
-        self.levels.0.push(1, 1);
-        self.least = Some(self.least.map_or(number, |least| least.min(number)));
-        self.largest = Some(self.largest.map_or(number, |largest| largest.max(number)));
-        self.rows += 1;
+        self.levels.fill(there);
+    }
+
+    const fn rows_of_values(&self) -> usize {
+        self.values.len() / size_of::<f64>()
     }
 
     /// Adds so many rows without one.
     pub(super) fn skip(&mut self, times: usize) {
         if times > 0 {
-            self.levels.0.push(0, times);
+            self.levels.skip(times);
             self.rows += times;
         }
     }
 
-    pub(super) fn finish(self, column: ColumnDescPtr) -> Result<Chunk> {
+    pub(super) fn finish(mut self, column: ColumnDescPtr) -> Result<Chunk> {
         let mut data = Vec::new();
         self.levels.write(&mut data);
         data.extend(&self.values);
-        let empty = (self.rows - self.values.len() / size_of::<f64>()) as u64;
+        let empty = (self.rows - self.rows_of_values()) as u64;
+        let of_values = |number| (self.rows_of_values() > 0).then_some(number);
         // Zero has two signs, which compare as different where order is that of the bits.
-        let least = self
-            .least
-            .map(|least| if least == 0.0 { -0.0 } else { least });
-        let largest = self.largest.map(|largest| largest + 0.0);
+        let least = of_values(if self.least == 0.0 { -0.0 } else { self.least });
+        let largest = of_values(self.largest + 0.0);
         let statistics = Statistics::double(least, largest, None, Some(empty), false);
         chunk(column, None, &data, self.rows, statistics)
     }

@@ -1,14 +1,16 @@
 //! Reads distributions' points and series back from a table into results that came from the
 //! summary beside it, and checks on the way that the two belong together.
 
-use super::texts::Texts;
+use super::numbers::numbers;
+use super::texts::{Texts, Words};
 use crate::error::{Damage, ReportError, Run};
-
 use crate::files::open;
+use crate::parallel::in_order;
 use crate::place::read_at;
 use bytes::Bytes;
+use indexmap::IndexMap;
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{DataType, DoubleType, Int64Type};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{
     ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader,
@@ -16,7 +18,8 @@ use parquet::file::reader::{
 use sojourn_units::Unit;
 use sojourn_world::figure::{Content, Kind, Part, series};
 use sojourn_world::{Point, RunResult, Series, WorldName};
-use std::collections::{BTreeMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -66,8 +69,22 @@ impl Table {
 
     /// How many rows the run with this number has.
     pub(crate) fn rows(&self, number: usize) -> usize {
-        let (_, stretches) = &self.groups.runs[number];
+        let stretches = &self.groups.runs[number];
         stretches.iter().map(|stretch| stretch.rows.len()).sum()
+    }
+
+    /// All runs, as many in a row as begin in the same row group.
+    pub(crate) fn pieces(&self) -> Vec<Range<usize>> {
+        let runs = &self.groups.runs;
+        let begins = |number: usize| runs[number].first().map(|stretch| stretch.group);
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        for number in 0..runs.len() {
+            match pieces.last_mut() {
+                Some(piece) if begins(piece.start) == begins(number) => piece.end = number + 1,
+                _ => pieces.push(number..number + 1),
+            }
+        }
+        pieces
     }
 
     /// Adds to the figures of the run with this number what the table has of it.
@@ -139,7 +156,8 @@ impl Read for Piece {
 /// A table, and where in its row groups each run is.
 struct Groups<R: ChunkReader> {
     file: SerializedFileReader<R>,
-    runs: Vec<(Run, Vec<Stretch>)>,
+    /// Of each run.
+    runs: Vec<Vec<Stretch>>,
     /// Row groups that were read last, by their numbers.
     recent: Mutex<VecDeque<(usize, Arc<Rows>)>>,
 }
@@ -161,59 +179,57 @@ impl<R: ChunkReader + 'static> Groups<R> {
     /// Looks for each of the runs, and finds no others.
     fn of(file: R, results: &[RunResult]) -> Result<Self, Damage> {
         let file = SerializedFileReader::new(file)?;
-        let mut runs = BTreeMap::new();
-        for (number, run) in results.iter().enumerate() {
+        let mut runs = IndexMap::with_capacity(results.len());
+        for run in results {
             let run = Run::of(run);
-            if runs.insert(run.clone(), (number, Vec::new())).is_some() {
+            if runs.contains_key(&run) {
                 return Err(Damage::Twice(run));
             }
+            runs.insert(run, Vec::new());
         }
-        for group in 0..file.num_row_groups() {
-            let number = group;
+        let make = |number| {
             let names = file
-                .get_row_group(group)
+                .get_row_group(number)
                 .and_then(|group| Names::of(&*group))
                 .map_err(|error| Damage::Group { number, error })?;
-            let mut first = 0;
-            while first < names.seed.len() {
-                let (run, end) = names.run(first)?;
-                let rows = first..end;
-                match runs.get_mut(&run) {
-                    None => return Err(Damage::Unknown(run)),
-                    Some((_, stretches)) => stretches.push(Stretch { group, rows }),
-                }
-                first = end;
+            Ok::<_, Damage>((number, names.runs()?))
+        };
+        let mut next = 0;
+        in_order(file.num_row_groups(), make, |made| {
+            let (group, there) = made?;
+            for (run, rows) in there {
+                // Mostly they are in the same order.
+                let place = match runs.get_index(next) {
+                    Some((known, _)) if *known == run => Some(next),
+                    _ => runs.get_index_of(&run),
+                };
+                let Some((_, stretches)) = place.and_then(|place| runs.get_index_mut(place)) else {
+                    return Err(Damage::Unknown(run));
+                };
+                let is_last = stretches.is_empty();
+                stretches.push(Stretch { group, rows });
+                next = place.map_or(next, |place| place + usize::from(is_last));
             }
-        }
+            Ok(())
+        })?;
         let mut all = runs.iter();
-        if let Some((run, _)) = all.find(|(_, (_, stretches))| stretches.is_empty()) {
+        if let Some((run, _)) = all.find(|(_, stretches)| stretches.is_empty()) {
             return Err(Damage::Lacking(run.clone()));
         }
-        let mut sorted: Vec<_> = runs.into_iter().collect();
-        sorted.sort_by_key(|(_, (number, _))| *number);
         Ok(Self {
             file,
-            runs: sorted
-                .into_iter()
-                .map(|(run, (_, stretches))| (run, stretches))
-                .collect(),
+            runs: runs.into_values().collect(),
             recent: Mutex::default(),
         })
     }
 
     fn fill(&self, number: usize, run: &mut RunResult) -> Result<(), Damage> {
-        let (_, stretches) = &self.runs[number];
-        for Stretch { group, rows } in stretches {
+        for Stretch { group, rows } in &self.runs[number] {
             let number = *group;
             let read = self
                 .group(number)
                 .map_err(|error| Damage::Group { number, error })?;
-            let mut start = rows.start;
-            while start < rows.end {
-                let block = read.block(start..rows.end);
-                start = block.rows.end;
-                add(run, &block)?;
-            }
+            read.blocks(rows.clone(), |block| add(run, &block))?;
         }
         Ok(())
     }
@@ -237,7 +253,8 @@ impl<R: ChunkReader + 'static> Groups<R> {
 
 /// The columns that say which run a row belongs to.
 struct Names {
-    seed: Vec<i64>,
+    rows: usize,
+    seed: Words<i64>,
     world: Texts,
     params: Texts,
 }
@@ -245,23 +262,32 @@ struct Names {
 impl Names {
     fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
         Ok(Self {
-            seed: full(column::<Int64Type>(group, "seed", rows_of(group)?)?, "seed")?,
+            rows: rows_of(group)?,
+            seed: Words::of(group, "seed")?,
             world: Texts::of(group, "world")?,
             params: Texts::of(group, "params")?,
         })
     }
 
-    /// The run of a row, and the row behind its last.
-    fn run(&self, row: usize) -> Result<(Run, usize), Damage> {
-        let ((world, end), (params, last)) = (self.world.at(row), self.params.at(row));
-        let seeds = &self.seed[row..end.min(last)];
-        let count = seeds.iter().take_while(|seed| **seed == seeds[0]).count();
-        let run = Run {
-            world: WorldName::parse(world).ok_or(Damage::NoWorld)?,
-            params: params.to_owned(),
-            seed: seeds[0].cast_unsigned(),
-        };
-        Ok((run, row + count))
+    /// The runs in their order, each with its rows.
+    fn runs(&self) -> Result<Vec<(Run, Range<usize>)>, Damage> {
+        let mut runs = Vec::new();
+        let (mut seeds, mut worlds) = (self.seed.from(0), self.world.from(0));
+        let mut params = self.params.from(0);
+        let mut row = 0;
+        while row < self.rows {
+            let (seed, end) = seeds.at(row);
+            let ((world, last), (text, behind)) = (worlds.at(row), params.at(row));
+            let run = Run {
+                world: WorldName::parse(world).ok_or(Damage::NoWorld)?,
+                params: text.clone(),
+                seed: seed.cast_unsigned(),
+            };
+            let end = end.min(last).min(behind);
+            runs.push((run, row..end));
+            row = end;
+        }
+        Ok(runs)
     }
 }
 
@@ -276,10 +302,7 @@ struct Rows {
 impl Rows {
     fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
         let rows = rows_of(group)?;
-        let number = |name| {
-            let column = column::<DoubleType>(group, name, rows)?.into_iter();
-            Ok::<_, ParquetError>(column.map(|number| number.unwrap_or(f64::NAN)).collect())
-        };
+        let number = |name| numbers(group, name, rows);
         Ok(Self {
             texts: [
                 Texts::of(group, "kind")?,
@@ -292,41 +315,42 @@ impl Rows {
         })
     }
 
-    /// The first of these rows, and those that follow with the same texts.
-    fn block(&self, rows: Range<usize>) -> Block<'_> {
-        let mut end = rows.end;
-        let [kind, name, metric, stat, unit] = self.texts.each_ref().map(|texts| {
-            let (text, last) = texts.at(rows.start);
-            end = end.min(last);
-            text
-        });
-        let rows = rows.start..end;
-        let [q, t, value] = self
-            .numbers
-            .each_ref()
-            .map(|numbers| &numbers[rows.clone()]);
-        Block {
-            kind,
-            name,
-            metric,
-            stat,
-            unit,
-            rows,
-            q,
-            t,
-            value,
+    /// Hands over some of the rows, as many at a time as follow with the same texts.
+    fn blocks<'a>(
+        &'a self,
+        rows: Range<usize>,
+        mut take: impl FnMut(Block<'a>) -> Result<(), Damage>,
+    ) -> Result<(), Damage> {
+        let mut along = self.texts.each_ref().map(|texts| texts.from(rows.start));
+        let mut start = rows.start;
+        while start < rows.end {
+            let mut end = rows.end;
+            let [kind, name, metric, stat, unit] = along.each_mut().map(|along| {
+                let (text, last) = along.at(start);
+                end = end.min(last);
+                text.as_str()
+            });
+            let numbers = self.numbers.each_ref().map(|all| &all[start..end]);
+            let [q, t, value] = numbers;
+            take(Block {
+                kind,
+                name,
+                metric,
+                stat,
+                unit,
+                q,
+                t,
+                value,
+            })?;
+            start = end;
         }
+        Ok(())
     }
 }
 
 fn rows_of(group: &dyn RowGroupReader) -> Result<usize, ParquetError> {
     usize::try_from(group.metadata().num_rows())
         .map_err(|_| ParquetError::General("a negative number of rows".to_owned()))
-}
-
-fn full<T>(column: Vec<Option<T>>, name: &str) -> Result<Vec<T>, ParquetError> {
-    let values: Option<Vec<T>> = column.into_iter().collect();
-    values.ok_or_else(|| ParquetError::General(format!("column `{name}` has empty fields")))
 }
 
 /// Where a column of this type is in a row group.
@@ -393,7 +417,6 @@ struct Block<'a> {
     metric: &'a str,
     stat: &'a str,
     unit: &'a str,
-    rows: Range<usize>,
     q: &'a [f64],
     t: &'a [f64],
     value: &'a [f64],
@@ -479,23 +502,28 @@ fn push(list: &mut Vec<Series>, kind: Kind, block: &Block<'_>) -> Result<(), Dam
         series.points.extend(points);
         return Ok(());
     }
+    let (metric, unit) = known_series(kind, metric, block.unit)?;
     list.push(Series {
-        metric: metric.to_owned().into(),
-        unit: unit_of(kind, metric, block.unit)?,
+        metric,
+        unit,
         points: points.collect(),
     });
     Ok(())
 }
 
-/// The unit of a series that is written so.
-pub(crate) fn unit_of(kind: Kind, metric: &str, word: &str) -> Result<Unit, Damage> {
+/// The name of a series and its unit, which are written so.
+pub(crate) fn known_series(
+    kind: Kind,
+    metric: &str,
+    word: &str,
+) -> Result<(Cow<'static, str>, Unit), Damage> {
     // Of those in the list, because two units are written alike; else a queue's own variable.
-    let known = series(kind).find(|figure| figure.metric == metric);
-    let unit = known
-        .map(|figure| figure.unit)
-        .or_else(|| Unit::of_name(word));
-    unit.ok_or_else(|| Damage::NoUnit {
+    if let Some(known) = series(kind).find(|figure| figure.metric == metric) {
+        return Ok((Cow::Borrowed(known.metric), known.unit));
+    }
+    let unit = Unit::of_name(word).ok_or_else(|| Damage::NoUnit {
         unit: word.to_owned(),
         metric: metric.to_owned(),
-    })
+    })?;
+    Ok((metric.to_owned().into(), unit))
 }
