@@ -4,6 +4,7 @@
     python3 benches/sweep.py                      10 000 cells of 0.5 s, about a minute
     python3 benches/sweep.py --seeds 25           1000 of them
     python3 benches/sweep.py --program PATH       another program than target/release/sojourn
+    python3 benches/sweep_python.py               the same sweep with `sojourn.sweep` and with Dask
 
 CPU seconds are those of the process and its threads. Two threads have work that no other can take:
 the first one before the first run (it reads the scenario and makes the cells) and after the last
@@ -19,6 +20,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = HERE.parent / "target/release/sojourn"
 SCENARIO = """
 format = "sojourn-scenario/1"
 name = "sweep"
@@ -109,28 +111,44 @@ def run(words: list[str], out: pathlib.Path) -> tuple[float, float]:
     return cpu, watched.alone()
 
 
+def run_words(program: str, file: pathlib.Path, seeds: int) -> list[str]:
+    """The call that runs a sweep."""
+    return [program, "run", str(file), "--seeds", str(seeds), "--quiet"]
+
+
+def alone(program: str, text: str, seeds: int) -> float:
+    """CPU seconds of a sweep that writes nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        (place / "sweep.toml").write_text(text)
+        return run(run_words(program, place / "sweep.toml", seeds), place)[0]
+
+
+def scenario(cells: int) -> str:
+    """The scenario with so many combinations."""
+    return SCENARIO % ", ".join(f'"{10 + number}ms"' for number in range(cells // 4))
+
+
 def main() -> None:
     """Runs, measures, prints a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--program", default=str(HERE.parent / "target/release/sojourn"))
+    parser.add_argument("--program", default=str(PROGRAM))
     parser.add_argument("--cells", type=int, default=40, help="combinations, a multiple of 4")
     parser.add_argument("--seeds", type=int, default=250)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        trips = ", ".join(f'"{10 + number}ms"' for number in range(args.cells // 4))
-        (place / "sweep.toml").write_text(SCENARIO % trips)
-        words = [args.program, "run", str(place / "sweep.toml"), "--seeds", str(args.seeds)]
-        words.append("--quiet")
-        alone, _ = run(words, place)
+        (place / "sweep.toml").write_text(scenario(args.cells))
+        words = run_words(args.program, place / "sweep.toml", args.seeds)
+        plain, _ = run(words, place)
         out, again = place / "out", place / "again"
         written, tail = run([*words, "--out", str(out)], out)
         report, rest = run([args.program, "report", str(out), "--out", str(again)], again)
         runs = args.cells * args.seeds
         print(f"{runs} cells of 0.5 s | CPU s | of one thread | 64 cores")
-        print(f"run without --out | {alone:.2f} | |")
+        print(f"run without --out | {plain:.2f} | |")
         for name, cpu, own in [("run --out", written, tail), ("report", report, rest)]:
             gain = 1 / (own / cpu + (1 - own / cpu) / 64)
             print(f"{name} | {cpu:.2f} | {own:.2f} | {gain:.1f} x")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,31 +35,47 @@ class Sweep:
         return read(self.text, list(self.sets), list(self.sweeps), self.seeds, self.part)
 
 
-@functools.lru_cache(maxsize=4)
-def _read(sweep: Sweep) -> _native.Scenario:
-    return sweep.read()
+    def of(self, numbers: list[int]) -> Sweep:
+        """The part from the first of these runs to the last, which are in order."""
+        first = self.part[0] if self.part else 0
+        return replace(self, part=(first + numbers[0], first + numbers[-1] + 1))
 
 
-#: What a run of a task has yielded: its bytes and what is to be said of it, or why it failed.
-Answer = tuple[bytes, list[str]] | str
+#: What a run of a task has yielded: its bytes, or why it failed.
+Answer = bytes | str
 
 
-def _task(sweep: Sweep, numbers: list[int]) -> list[Answer]:
-    """Some runs, each as bytes."""
-
-    def one(number: int) -> Answer:
-        try:
-            result = _native.run(_read(sweep), [number], ([], [], [], []), 1, sweep.series, None)
-        except RunError as error:
-            return str(error)
-        return result.pack(), result.notes
-
-    return [one(number) for number in numbers]
+#: Seconds after which a task begins no more runs.
+_ENOUGH = 1.0
 
 
-def _shares(numbers: list[int]) -> list[list[int]]:
-    """The runs of each task: one where they are few, several where a task would cost more."""
-    size = max(1, min(32, len(numbers) // 256))
+def _task(part: Sweep, numbers: list[int]) -> list[Answer]:
+    """Some runs of a part: as many of the first as take about a second, and one at least."""
+    scenario = part.read()
+    answers: list[Answer] = []
+    end, size = time.monotonic() + _ENOUGH, 1
+    while len(answers) < len(numbers):
+        some = numbers[len(answers) : len(answers) + size]
+        answers += _native.run_packed(scenario, some, part.series)
+        if time.monotonic() > end:
+            break
+        size *= 2
+    return answers
+
+
+def _workers(executor: Executor) -> int:
+    """How many tasks run at a time, where the executor tells; else as many as a small cluster."""
+    told = getattr(executor, "_max_workers", None)
+    client = getattr(executor, "_client", None)
+    if told is None and client is not None and hasattr(client, "nthreads"):
+        told = sum(client.nthreads().values())
+    return told or 64
+
+
+def _shares(numbers: list[int], workers: int) -> list[list[int]]:
+    """The runs of each task: one where they are few, several where a task would cost more. Four
+    for each worker, so that none is idle for long at the end."""
+    size = 1 if len(numbers) < 512 else max(1, len(numbers) // (4 * workers))
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
@@ -94,8 +110,7 @@ def run(
 ) -> Results:
     """All runs, in the scenario's order; those that are kept are not run again."""
     done, failures = gather(sweep, checked, executor, keep, lambda count: bar.tell(0, count))
-    joined = _native.Results.joined(list(done.values()))
-    return Results(joined, failures)
+    return Results(_native.Results.of(checked, list(done.values()), failures))
 
 
 def gather(
@@ -104,56 +119,57 @@ def gather(
     executor: Executor,
     keep: str | os.PathLike[str] | None,
     tell: Callable[[int], None],
-) -> tuple[dict[int, _native.Results], list[str]]:
-    """Results by the numbers of their runs, in the scenario's order, and what the others lack."""
+) -> tuple[dict[int, bytes], list[str]]:
+    """Packed results by the numbers of their runs, in the scenario's order, and what the others
+    lack."""
     folder = None if keep is None else Folder(keep, sweep)
-    files = [None if folder is None else folder.file(one) for one in checked.runs]
-    done: dict[int, _native.Results] = {}
-    for number, file in enumerate(files):
-        if file is not None and file.exists():
-            done[number] = _native.Results.unpack(file.read_bytes(), [])
+    files = [] if folder is None else [folder.file(one) for one in checked.runs]
+    done = {number: file.read_bytes() for number, file in enumerate(files) if file.exists()}
     failures: list[str] = []
     left = [number for number in range(len(checked)) if number not in done]
-    futures, broken = _submitted(executor, sweep, _shares(left))
     tell(len(done))
-    for number, answer in _answers(futures, broken):
+    for number, answer in _answers(executor, sweep, _shares(left, _workers(executor))):
         if isinstance(answer, str):
             failures.append(answer)
             continue
-        packed, notes = answer
-        file = files[number]
-        if folder is not None and file is not None:
-            folder.keep(file, packed)
-        done[number] = _native.Results.unpack(packed, notes)
+        if folder is not None:
+            folder.keep(files[number], answer)
+        done[number] = answer
         tell(len(done))
     if not done:
         raise RunError("\n".join(failures))
     return dict(sorted(done.items())), failures
 
 
-def _submitted(
-    executor: Executor, sweep: Sweep, shares: list[list[int]]
-) -> tuple[dict[Future[Any], list[int]], BrokenExecutor | None]:
-    """The tasks that the executor has taken, and why it takes no more, if it lost its workers."""
-    futures: dict[Future[Any], list[int]] = {}
-    for share in shares:
-        try:
-            futures[executor.submit(_task, sweep, share)] = share
-        except BrokenExecutor as error:
-            return futures, error
-    return futures, None
-
-
 def _answers(
-    futures: dict[Future[Any], list[int]], broken: BrokenExecutor | None
+    executor: Executor, sweep: Sweep, shares: list[list[int]]
 ) -> Iterator[tuple[int, Answer]]:
-    """Each run's number and what it has yielded, as they come."""
+    """Each run's number and what it has yielded, as they come. What a task leaves is another
+    task."""
+    futures: dict[Future[Any], list[int]] = {}
+    broken: BrokenExecutor | None = None
+    shares.reverse()
     try:
-        for future in as_completed(futures):
+        while shares or futures:
             try:
-                yield from zip(futures[future], future.result(), strict=True)
+                while shares and broken is None:
+                    share = shares.pop()
+                    numbers = [number - share[0] for number in share]
+                    futures[executor.submit(_task, sweep.of(share), numbers)] = share
             except BrokenExecutor as error:
                 broken = error
+            if broken is not None:
+                shares.clear()
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                share = futures.pop(future)
+                try:
+                    answers = future.result()
+                except BrokenExecutor as error:
+                    broken = error
+                    continue
+                yield from zip(share, answers, strict=False)
+                if len(answers) < len(share):
+                    shares.append(share[len(answers) :])
     finally:
         for future in futures:
             future.cancel()

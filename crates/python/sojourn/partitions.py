@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -126,7 +126,8 @@ def stream(
                     lambda count, start=start: bar.tell(0, start + count),  # type: ignore[misc]
                 )
                 cells = _cells(checked.runs, done, start, seeds)
-                _write(place, number, list(done.values()), cells, failures)
+                joined = _native.Results.of(checked, list(done.values()), [])
+                _write(place, number, joined, cells, failures)
             bar.tell(0, stop)
     shutil.rmtree(place / _UNFINISHED, ignore_errors=True)
     return Partitions(place)
@@ -162,7 +163,7 @@ def _claim(place: Path, what: dict[str, Any]) -> None:
 
 def _cells(
     runs: list[tuple[list[tuple[str, str]], int]],
-    done: dict[int, _native.Results],
+    done: Iterable[int],
     start: int,
     seeds: int,
 ) -> list[int]:
@@ -176,14 +177,13 @@ def _cells(
 def _write(
     place: Path,
     number: int,
-    results: list[_native.Results],
+    joined: _native.Results,
     cells: list[int],
     failures: list[str],
 ) -> None:
     """Writes a partition's files; the runs last, since they say that it is whole."""
     import pyarrow.parquet
 
-    joined = _native.Results.joined(results)
     if failures:
         text = "".join(f"{failure}\n" for failure in failures)
         file = place / _FAILED / f"{number:06}.txt"

@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use crate::results::{Results, load};
     #[pymodule_export]
-    use crate::run::run;
+    use crate::run::{run, run_packed};
     #[pymodule_export]
     use crate::scenario::Scenario;
     #[pymodule_export]

@@ -1,16 +1,19 @@
 //! Results as Python sees them: tables, a report, files, and bytes for another process.
 
 use crate::error;
+use crate::scenario::Scenario;
 use crate::table::Table;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sojourn_batch::{Results as Owner, check_out, clear};
 use sojourn_flent::data_file;
 use sojourn_frame::{distribution_keys, distributions, flows, links, runs, series};
 use sojourn_report::{
-    Finished, Merged, ReportError, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
+    Finished, Merged, ReportError, Rest, Runs, html_of, merge, pack, reading, unpack, unpack_runs,
+    write_runs,
 };
-use sojourn_scenario::{Problems, Scenario};
+use sojourn_scenario::{Problems, Scenario as Read};
 use sojourn_world::figure::{Kind, series as all_series};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, Source};
 use std::collections::BTreeSet;
@@ -204,6 +207,22 @@ impl Results {
         Ok(Self::new(info, results, notes))
     }
 
+    /// Those of a scenario whose runs were packed in other processes (`run_packed`).
+    #[staticmethod]
+    fn of(
+        py: Python<'_>,
+        scenario: &Scenario,
+        packed: Vec<PyBackedBytes>,
+        notes: Vec<String>,
+    ) -> PyResult<Self> {
+        let read = py.detach(|| {
+            let packed: Vec<&[u8]> = packed.iter().map(|bytes| &bytes[..]).collect();
+            unpack_runs(&packed)
+        });
+        let results = read.map_err(|error| error::run(py, &error.to_string()))?;
+        Ok(Self::new(scenario.read.info.clone(), results, notes))
+    }
+
     /// Those of several, one behind the other; the first says what the scenario is.
     #[staticmethod]
     fn joined(py: Python<'_>, parts: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
@@ -226,7 +245,7 @@ impl Results {
 /// The cell of a run. What is written in Python is a parameter that no scenario reads: the cell is
 /// made without it.
 fn cell_of(source: &Source, params: &[(String, String)], seed: u64) -> Result<Cell, Problems> {
-    let of = |params: &[(String, String)]| Scenario::cell(source, params, seed);
+    let of = |params: &[(String, String)]| Read::cell(source, params, seed);
     of(params).or_else(|_| {
         let is_read = |param: &&(String, String)| of(std::slice::from_ref(*param)).is_ok();
         let read: Vec<_> = params.iter().filter(is_read).cloned().collect();

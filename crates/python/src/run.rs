@@ -5,10 +5,12 @@ use crate::prototype::{Prototypes, Written};
 use crate::results::Results;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use sojourn_report::pack_run;
 use sojourn_scenario::{Outcome, Watch, each, split};
 use sojourn_sim::Sim;
 use sojourn_units::Time;
-use sojourn_world::{Cell, World, WorldError};
+use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldError};
 use std::borrow::Borrow;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,36 +50,79 @@ pub(crate) fn run(
         series,
         progress,
     };
-    let all = &scenario.read.cells;
-    let numbers = numbers.unwrap_or_else(|| (0..all.len()).collect());
-    let mut cells = numbers
-        .iter()
-        .map(|number| all.get(*number).cloned())
-        .collect::<Option<Vec<Cell>>>()
-        .ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
+    let numbers = numbers.unwrap_or_else(|| (0..scenario.read.cells.len()).collect());
+    let cells = chosen(py, scenario, &numbers)?;
     let mut info = scenario.read.info.clone();
     let (queues, controls, values, control_values) = &prototypes;
     let is_plain = queues.is_empty() && controls.is_empty();
-    let outcomes = if is_plain && values.is_empty() && control_values.is_empty() {
-        outcomes(py, &Sim, &cells, &how)?
-    } else {
-        let prototypes = Prototypes::new(py, prototypes, &mut info, &mut cells)?;
-        let outcomes = outcomes(py, &prototypes, &cells, &how);
-        prototypes.raised()?;
-        outcomes?
-    };
-    let (results, failures) = split(&cells, outcomes);
+    if is_plain && values.is_empty() && control_values.is_empty() {
+        let outcomes = outcomes(py, &Sim, &cells, &how)?;
+        return results(py, info, &cells, outcomes);
+    }
+    let mut own: Vec<Cell> = cells.into_iter().cloned().collect();
+    let prototypes = Prototypes::new(py, prototypes, &mut info, &mut own)?;
+    let outcomes = outcomes(py, &prototypes, &own, &how);
+    prototypes.raised()?;
+    results(py, info, &own, outcomes?)
+}
+
+/// Those of a scenario's cells that have these numbers.
+fn chosen<'a>(
+    py: Python<'_>,
+    scenario: &'a Scenario,
+    numbers: &[usize],
+) -> PyResult<Vec<&'a Cell>> {
+    let all = &scenario.read.cells;
+    let cells = numbers.iter().map(|number| all.get(*number));
+    let cells: Option<Vec<&Cell>> = cells.collect();
+    cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))
+}
+
+/// The results of cells, unless none has one.
+fn results<C: Borrow<Cell>>(
+    py: Python<'_>,
+    info: ScenarioInfo,
+    cells: &[C],
+    outcomes: Vec<Outcome>,
+) -> PyResult<Results> {
+    let (results, failures) = split(cells, outcomes);
     if results.is_empty() && !failures.is_empty() {
         return Err(error::run(py, &failures.join("\n")));
     }
     Ok(Results::new(info, results, failures))
 }
 
+/// Runs these of a scenario's runs one after another, for another process: of each its bytes, for
+/// `Results.of`, or a sentence that says why it has no result.
+#[pyfunction]
+pub(crate) fn run_packed<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    numbers: Vec<usize>,
+    series: bool,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let how = How {
+        jobs: Some(NonZeroUsize::MIN),
+        series,
+        progress: None,
+    };
+    let cells = chosen(py, scenario, &numbers)?;
+    let outcomes = outcomes(py, &Sim, &cells, &how)?.into_iter();
+    let answers = outcomes.zip(&cells).map(|(outcome, cell)| match outcome {
+        Ok(run) => PyBytes::new(py, &pack_run(&run)).into_any(),
+        Err(error) => {
+            let (_, failures) = split::<RunResult, _>(&[*cell], vec![Err(error)]);
+            PyString::new(py, &failures.concat()).into_any()
+        }
+    });
+    Ok(answers.collect())
+}
+
 /// Runs cells, signs their results, and lets Python go on meanwhile.
-pub(crate) fn outcomes(
+pub(crate) fn outcomes<C: Borrow<Cell> + Sync>(
     py: Python<'_>,
     world: &(dyn World + Sync),
-    cells: &[Cell],
+    cells: &[C],
     how: &How,
 ) -> PyResult<Vec<Outcome>> {
     let (stop, far) = (AtomicBool::new(false), Far::of(cells));
@@ -106,7 +151,7 @@ pub(crate) fn jobs(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.or_else(processors).unwrap_or(NonZeroUsize::MIN)
 }
 
-fn forget_series(result: &mut sojourn_world::RunResult) {
+fn forget_series(result: &mut RunResult) {
     for (_, link) in &mut result.links {
         link.series = Vec::new();
     }

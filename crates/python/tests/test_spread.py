@@ -18,6 +18,7 @@ import distributed
 import pytest
 
 import sojourn
+from sojourn import _spread
 
 AXES = {"dumbbell.rtt": ["10ms", "20ms", "40ms", "80ms"], "dumbbell.qdisc": ["codel", "pie"]}
 
@@ -107,6 +108,16 @@ def test_what_is_kept_is_not_run_again(home: sojourn.Scenario, tmp_path: Path) -
     assert again.runs.to_polars().equals(first.runs.to_polars())
     with pytest.raises(AssertionError, match="it is kept"):
         sojourn.run(home, seeds=3, keep=tmp_path, executor=Never(), dumbbell__rtt="41ms")
+
+
+def test_what_a_task_leaves_is_another_task(
+    home: sojourn.Scenario, here: sojourn.Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_spread, "_ENOUGH", 0.0)
+    monkeypatch.setattr(_spread, "_shares", lambda numbers, _: [numbers[:10], numbers[10:]])
+    with ThreadPoolExecutor(2) as threads:
+        there = sojourn.sweep(home, AXES, seeds=2, executor=threads)
+    assert there.runs["digest"] == here.runs["digest"]
 
 
 def test_series_come_along_on_request(home: sojourn.Scenario) -> None:
