@@ -73,8 +73,8 @@ fn chosen<'a>(
     numbers: &[usize],
 ) -> PyResult<Vec<&'a Cell>> {
     let all = &scenario.read.cells;
-    let cells = numbers.iter().map(|number| all.get(*number));
-    let cells: Option<Vec<&Cell>> = cells.collect();
+    let found = numbers.iter().map(|number| all.get(*number));
+    let cells: Option<Vec<&Cell>> = found.collect();
     cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))
 }
 

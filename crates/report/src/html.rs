@@ -236,8 +236,8 @@ impl Deflating {
     fn put(&mut self, mut text: &[u8], mut flush: FlushCompress) {
         loop {
             let (taken, made) = (self.state.total_in(), self.state.total_out());
-            let status = self.state.compress(text, &mut self.buffer, flush);
-            let status = status.expect("the state is a compressor's");
+            let compressed = self.state.compress(text, &mut self.buffer, flush);
+            let status = compressed.expect("the state is a compressor's");
             text = &text[(self.state.total_in() - taken) as usize..];
             let made = (self.state.total_out() - made) as usize;
             self.ready.extend(&self.buffer[..made]);
@@ -265,9 +265,12 @@ fn base64(bytes: &[u8]) -> String {
     if !rest.is_empty() {
         let at = |place: usize| rest.get(place).copied().unwrap_or(0);
         let bits = u32::from_be_bytes([0, at(0), at(1), 0]);
-        let digits = [0, 1, 2, 3].map(|place| match place as usize > rest.len() {
-            true => b'=',
-            false => digit(bits, place),
+        let digits = [0, 1, 2, 3].map(|place| {
+            if place as usize > rest.len() {
+                b'='
+            } else {
+                digit(bits, place)
+            }
         });
         text.extend(digits);
     }

@@ -118,9 +118,11 @@ struct Field<'a> {
 impl<'a> Field<'a> {
     fn new(cells: &[&'a [(String, String)]], name: &'a str) -> Self {
         let value = |params: &&'a [(String, String)]| labels::value(params, name);
-        let values = cells.iter().map(value);
-        let values = values.map(|value| value.unwrap_or("default")).collect();
-        Self { name, values }
+        let known = cells.iter().map(value);
+        Self {
+            name,
+            values: known.map(|value| value.unwrap_or("default")).collect(),
+        }
     }
 
     fn differs(&self) -> bool {

@@ -187,9 +187,10 @@ impl Thinning {
             .filter(|(run, cell)| cells.insert((**cell, &run.world)))
             .map(|(run, _)| run)
             .collect();
-        let kept = match first_seed_only {
-            true => firsts.iter().map(|run| count(run)).sum(),
-            false => all,
+        let kept = if first_seed_only {
+            firsts.iter().map(|run| count(run)).sum()
+        } else {
+            all
         };
         let curves = firsts.iter().map(|run| {
             let links = run.links.iter().map(|(_, link)| spreads(link));

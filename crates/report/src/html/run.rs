@@ -129,7 +129,7 @@ pub(super) fn write(
 }
 
 /// Writes what JSON has a form for.
-fn json(to: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+fn json<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(to, value).expect("memory takes all that is written");
 }
 
@@ -230,7 +230,7 @@ fn curve(to: &mut Vec<u8>, d: &Distribution, most: usize) {
     list(to, b'[', points(), |to, (_, (ms, _))| rounded(to, *ms, 4));
     to.push(b',');
     list(to, b'[', points(), |to, (_, (_, share))| {
-        rounded(to, *share, 5)
+        rounded(to, *share, 5);
     });
     to.push(b']');
 }
@@ -246,8 +246,10 @@ fn thinned(to: &mut Vec<u8>, series: &Series, most: usize) {
     };
     let adds_up = series.metric == "drops";
     let width = interval * stride as f64;
-    let first = series.points.first();
-    let first = first.map_or(0.0, |point| point.t - interval + width);
+    let points = &series.points;
+    let first = points
+        .first()
+        .map_or(0.0, |point| point.t - interval + width);
     to.push(b'[');
     rounded(to, first, 9);
     to.push(b',');
@@ -370,7 +372,7 @@ mod tests {
         let mut x = 0.000_137_f64;
         while x < 1e9 {
             for (x, digits) in [(x, 4), (-x, 5), (x, 7), (x.round() + 0.5, 4)] {
-                let decimals = digits - 1 - x.abs().log10().floor() as i32;
+                let decimals = digits - 1 - libm::log10(x.abs()).floor() as i32;
                 let mut quick = Vec::new();
                 if decimals < 0 || quickly(&mut quick, x, decimals).is_none() {
                     continue;

@@ -136,7 +136,7 @@ fn place(path: &[&str], run: &RunResult) -> Option<Place> {
             let link = run.links.iter().position(|(known, _)| known == name)?;
             match rest {
                 ["qdisc", rest @ ..] => in_queue(rest, link, &run.links[link].1.qdisc, 0)?,
-                _ => figure(rest)?.map_or(Place::Unread, |figure| Place::Link(link, figure)),
+                _ => figure(rest, |figure| Place::Link(link, figure))?,
             }
         }
         ["flows", name, rest @ ..] => {
@@ -144,10 +144,10 @@ fn place(path: &[&str], run: &RunResult) -> Option<Place> {
             match rest {
                 ["app"] => Place::App(flow),
                 ["elastic"] => Place::Elastic(flow),
-                _ => figure(rest)?.map_or(Place::Unread, |figure| Place::Flow(flow, figure)),
+                _ => figure(rest, |figure| Place::Flow(flow, figure))?,
             }
         }
-        ["aggregate", rest @ ..] => figure(rest)?.map_or(Place::Unread, Place::Aggregate),
+        ["aggregate", rest @ ..] => figure(rest, Place::Aggregate)?,
         ["cost", key] => match *key {
             "events" => Place::Count(|cost| &mut cost.events),
             "bottleneck_packets" => Place::Count(|cost| &mut cost.bottleneck_packets),
@@ -161,19 +161,22 @@ fn place(path: &[&str], run: &RunResult) -> Option<Place> {
     Some(place)
 }
 
-/// The figure of the keys below a part, nothing for one that is not read; none where the keys are
-/// no figure's.
-fn figure<T: Part>(path: &[&str]) -> Option<Option<Figure<T>>> {
+/// The place of the figure that has these keys below a part; none where they are no figure's.
+fn figure<T: Part>(path: &[&str], of: impl FnOnce(Figure<T>) -> Place) -> Option<Place> {
     let (key, statistic) = match path {
         [key] => (key, None),
         [key, statistic] => (key, Some(Statistic::named(statistic)?)),
         _ => return None,
     };
     let Some(row) = T::rows().find(|row| row.figure.key == *key) else {
-        return Some(None);
+        return Some(Place::Unread);
     };
     let is_held = row.slot(&mut T::default()).is_some();
-    Some(is_held.then_some(Figure { row, statistic }))
+    Some(if is_held {
+        of(Figure { row, statistic })
+    } else {
+        Place::Unread
+    })
 }
 
 fn in_queue(path: &[&str], link: usize, report: &Report, depth: usize) -> Option<Place> {

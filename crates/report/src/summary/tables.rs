@@ -55,16 +55,13 @@ fn survey(results: &[RunResult]) -> Vec<Table> {
     };
     let taken = in_order(results.len().div_ceil(CHUNK), make, |made| {
         for part in made {
-            match known.get(&part.steps) {
-                Some(&number) => {
-                    let table: &mut Table = &mut tables[number];
-                    table.runs.extend(part.runs);
-                    merge(&mut table.has_value, &part.has_value);
-                }
-                None => {
-                    known.insert(part.steps.clone(), tables.len());
-                    tables.push(part);
-                }
+            if let Some(&number) = known.get(&part.steps) {
+                let table: &mut Table = &mut tables[number];
+                table.runs.extend(part.runs);
+                merge(&mut table.has_value, &part.has_value);
+            } else {
+                known.insert(part.steps.clone(), tables.len());
+                tables.push(part);
             }
         }
         Ok::<_, Infallible>(())

@@ -1,5 +1,5 @@
-//! A column of fractions as it was written (see `chunk`): which rows have one, and the fractions one
-//! behind the other.
+//! A column of fractions as it was written (see `chunk`): which rows have one, and the fractions
+//! one behind the other.
 //!
 //! Source: the encodings of the Parquet format, version 2. Pages in other encodings than `PLAIN`
 //! with levels as `RLE` are read by the library.

@@ -1,5 +1,5 @@
-//! When flows begin. A seed changes nothing else of a cell, so that the cells of one combination are
-//! made from one template.
+//! When flows begin. A seed changes nothing else of a cell, so that the cells of one combination
+//! are made from one template.
 
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -15,8 +15,8 @@ pub(crate) struct Template {
 impl Template {
     /// Links and flows of each cell.
     pub(crate) fn parts(&self) -> usize {
-        let flows = self.cell.flows.iter();
-        let flows = flows.map(|flow| flow.members.len().max(1));
+        let entries = self.cell.flows.iter();
+        let flows = entries.map(|flow| flow.members.len().max(1));
         flows.sum::<usize>() + self.cell.network.interfaces.len()
     }
 
