@@ -261,6 +261,23 @@ fn recovery_variants_are_words_for_the_congestion_control() {
     }
 }
 
+/// Without the words timers are exact, and hosts have machines of their own.
+#[test]
+fn hosts_of_a_test_bed_have_ticks_and_one_machine() {
+    let keys = "[tcp]\ntimer_tick = \"4ms\"\n[dumbbell]";
+    let testbed = changed("[dumbbell]", keys).replacen("name =", "one_machine = true\nname =", 1);
+    for (text, tick, one_machine) in [
+        (testbed, Span::from_millis(4), true),
+        (changed("[dumbbell]", "[dumbbell]"), Span::ZERO, false),
+    ] {
+        let cell = &cells(&text, &[])[0];
+        let Transport::Tcp(tcp) = cell.flows[0].transport else {
+            panic!("tcp");
+        };
+        assert_eq!((tcp.timer_tick, cell.one_machine), (tick, one_machine));
+    }
+}
+
 #[test]
 fn every_scenario_of_the_repository_is_right_and_its_cells_can_be_made_anew() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -10,19 +10,20 @@ const COARSER: u64 = 8;
 
 /// When a timer comes that is set at `now` for `at`: with a tick, never early, and the later it is
 /// due the fewer ticks there are for it. Ticks are counted from time zero. Without a tick (zero) it
-/// comes at `at`.
+/// comes at `at`, and what is beyond the end of time at the end.
 pub(crate) fn on_tick(at: Time, now: Time, tick: Span) -> Time {
     if tick.is_zero() {
         return at;
     }
     let tick = tick.as_nanos();
     let ticks = (at - now).as_nanos().div_ceil(tick).max(1);
-    let due = now.as_nanos() / tick + ticks;
+    let due = (now.as_nanos() / tick).saturating_add(ticks);
     let mut step = 1;
     while ticks >= LEVEL * step && step < 1 << 24 {
         step *= COARSER;
     }
-    Time::from_nanos((due / step + 1) * step * tick)
+    let after = (due / step).saturating_add(1).saturating_mul(step);
+    Time::from_nanos(after.saturating_mul(tick))
 }
 
 #[cfg(test)]
@@ -52,5 +53,20 @@ mod tests {
         assert_eq!(comes(0, 504_000), 512);
         assert_eq!(comes(0, 1_000_000), 1024);
         assert_eq!(comes(40_000, 1_000_000), 1088);
+    }
+
+    #[test]
+    fn no_time_and_no_tick_is_too_long() {
+        let long = [Span::from_nanos(1), Span::from_secs(1), Span::MAX];
+        let times = [Time::ZERO, Time::from_nanos(u64::MAX / 2), Time::MAX];
+        for (now, at) in times
+            .into_iter()
+            .flat_map(|now| times.map(|at| (now, at.max(now))))
+        {
+            assert_eq!(on_tick(at, now, Span::ZERO), at);
+            for tick in long {
+                assert!(on_tick(at, now, tick) >= at);
+            }
+        }
     }
 }
