@@ -12,7 +12,7 @@
 //! exact time all of these come before it, in a guest they come late.
 //!
 //! TCP's own timers come with the same ticks there, and so do those of the simulator's
-//! ([`Config::timer_tick`](sojourn_tcp::Config::timer_tick)).
+//! (`timer_tick` of its settings).
 //!
 //! And a guest is one machine, whose kernel sees what waits in the network's queues: it sends no
 //! segment again of which a copy is still under way (`skb_still_in_host_queue`). Neither netem nor
