@@ -20,6 +20,7 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::tc;
 use netlink::{Mac, Netlink, VethEnd};
 use sojourn_bridge::{Interface, Namespace};
 
@@ -102,6 +103,8 @@ pub struct Plan {
     /// Whether hosts hand on trains of segments, as one packet each, and everything on their way
     /// does.
     pub trains: bool,
+    /// Whether TCP's segments leave hosts at the times of its pacing: their devices have `fq`.
+    pub paces: bool,
 }
 
 /// The test bed. Dropping it removes everything.
@@ -258,6 +261,7 @@ impl Lab {
                 netlink.address(device, host.address(number), PREFIX)?;
             }
             netlink.up(device)?;
+            pace(plan, Self::HOST)?;
             if let Some(window) = plan.initial_window {
                 netlink.route(device, host.peer().network(), PREFIX + 1, window)?;
             }
@@ -277,6 +281,14 @@ fn namespace() -> io::Result<Namespace> {
                       with network namespaces; run it with sudo";
         io::Error::new(error.kind(), format!("{error}; {advice}"))
     })
+}
+
+/// Gives a host's device the queue that holds TCP's segments until their times.
+fn pace(plan: &Plan, device: &str) -> io::Result<()> {
+    if plan.paces {
+        tc::run(&[format!("qdisc add dev {device} root fq")])?;
+    }
+    Ok(())
 }
 
 const IPV6_OFF: [(&str, &str); 2] = [

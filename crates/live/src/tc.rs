@@ -437,6 +437,11 @@ fn lacking(said: &str, line: &str) -> Option<String> {
 }
 
 fn unknown_to_kernel(kind: &str) -> String {
+    if kind == "fq" {
+        // What paced hosts have in the live world; all kernels of guests have it.
+        return "this kernel has no fq (CONFIG_NET_SCH_FQ): the kernels of `--world kernel` have it"
+            .to_owned();
+    }
     format!(
         "this kernel has no {kind}: --kernel-version takes another one (7.3 has dualpi2, after \
          `sojourn kernel build --version 7.3`)"

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use sojourn_tcp::{Config, Ecn};
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Cell, Cost, Hosts, Line, Progress, RunResult, Taps, Transport, World, WorldError, WorldName,
+    Cell, Cost, Line, Progress, RunResult, Taps, Transport, World, WorldError, WorldName,
     flow_recorders,
 };
 
@@ -323,7 +323,8 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         initial_window: (!usual).then_some(initial_window),
         nat: cell.network.nodes[0].nat.then_some(Gateway::Client),
         stages: [0, 0],
-        trains: cell.hosts == Hosts::LinuxGso,
+        trains: cell.hosts.has_trains(),
+        paces: cell.hosts.pace(),
     })
 }
 

@@ -116,6 +116,10 @@ words! {
         Linux = "linux" => Hosts::Linux,
         /// Trains of up to 64 KiB, as Linux with TSO or GSO: one packet for the queue.
         LinuxGso = "linux-gso" => Hosts::LinuxGso,
+        /// One segment at a time, paced as Linux with `fq` at the host's interface (tc-fq(8)).
+        LinuxFq = "linux-fq" => Hosts::LinuxFq,
+        /// Trains, paced: TSO or GSO, and `fq`.
+        LinuxGsoFq = "linux-gso-fq" => Hosts::LinuxGsoFq,
     }
 }
 

@@ -24,7 +24,7 @@ use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
 use sojourn_units::Time;
 use sojourn_world::{
-    Cell, Flow, Hosts, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
+    Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
 use std::collections::VecDeque;
 
@@ -56,10 +56,10 @@ fn check_outside(cell: &Cell) -> Result<(), Unfit> {
 fn check(cell: &Cell) -> Result<(), Unfit> {
     check_algorithms(cell)?;
     check_outside(cell)?;
-    match cell.hosts {
-        Hosts::LinuxGso if cell.network.radio().is_some() => Err(Unfit::Trains),
-        Hosts::Linux | Hosts::LinuxGso => Ok(()),
+    if cell.hosts.has_trains() && cell.network.radio().is_some() {
+        return Err(Unfit::Trains);
     }
+    Ok(())
 }
 
 /// The first flow of a cell whose ends are outside.
@@ -110,7 +110,7 @@ fn ends_outside(instances: &[Instance]) -> Option<EndsOutside> {
 /// How the cell's hosts send.
 fn sending(cell: &Cell) -> Sending {
     Sending {
-        trains: cell.hosts == Hosts::LinuxGso,
+        trains: cell.hosts.has_trains(),
         sees_copies: sees_copies(cell),
     }
 }
@@ -240,11 +240,13 @@ fn transport(
         CellTransport::Tcp(config) => {
             let header = config.header_len(0) + cell.link_header;
             let config = &Config {
-                train: match cell.hosts {
-                    Hosts::Linux => 1,
+                train: if cell.hosts.has_trains() {
                     // As many as a packet has a length for.
-                    Hosts::LinuxGso => u16::MAX / config.mss.saturating_add(header).max(1),
+                    u16::MAX / config.mss.saturating_add(header).max(1)
+                } else {
+                    1
                 },
+                pacing: config.pacing || cell.hosts.pace(),
                 ..*config
             };
             let mut connection = Connection::new(config);

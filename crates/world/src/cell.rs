@@ -61,6 +61,24 @@ pub enum Hosts {
     Linux,
     /// Trains of up to 64 KiB, as Linux with TSO or GSO: a train is one packet for a queue.
     LinuxGso,
+    /// One segment at a time, each at the time that TCP's pacing gives it, as Linux whose
+    /// interface has `fq` (tc-fq(8)).
+    LinuxFq,
+    /// Trains, each at its time: TSO or GSO, and `fq`.
+    LinuxGsoFq,
+}
+
+impl Hosts {
+    /// Whether several segments may be one packet for a queue.
+    pub fn has_trains(self) -> bool {
+        matches!(self, Self::LinuxGso | Self::LinuxGsoFq)
+    }
+
+    /// Whether each segment of TCP, or train of them, has a time before which it does not leave,
+    /// whatever its congestion control. BBR and Prague give times with other hosts too.
+    pub fn pace(self) -> bool {
+        matches!(self, Self::LinuxFq | Self::LinuxGsoFq)
+    }
 }
 
 /// The scenario that cells come from. With a cell's [`params`](Cell::params) and seed the cell can

@@ -12,7 +12,7 @@ use sojourn_bridge::{Hosts, Namespace};
 use sojourn_world::Network;
 
 use super::{IPV6_OFF, Lab, Mac, Netlink, Plan, ethtool, index, namespace};
-use super::{USUAL_WINDOW, sysctl, sysctls};
+use super::{USUAL_WINDOW, pace, sysctl, sysctls};
 
 /// Of the hosts of one node.
 const PREFIX: u8 = 20;
@@ -152,6 +152,7 @@ fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::
         if joint.nodes.contains(&node) {
             ethtool::set_offloads(&device(number), plan.trains)?;
             netlink.up(index(&device(number))?)?;
+            pace(plan, &device(number))?;
         }
     }
     for other in 0..network.nodes.len() {

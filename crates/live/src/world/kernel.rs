@@ -36,7 +36,7 @@ use std::sync::mpsc::Sender;
 use rustix::time::ClockId;
 use sojourn_qdisc::{DropReason, Packet as _, Spec};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Hosts, Line, LineRate};
+use sojourn_world::{Cell, Line, LineRate};
 
 use super::Guests;
 use super::links::{Crossing, Links, count_losses, crossings, identities_in, identity};
@@ -74,9 +74,10 @@ pub(super) fn check(
     cell: &Cell,
     joints: &[Joint],
 ) -> Result<(), Unfit> {
-    if whose == Whose::Ours && cell.hosts == Hosts::LinuxGso {
+    if whose == Whose::Ours && cell.hosts.has_trains() {
         return Err(Unfit::ModuleQueue {
-            what: "trains of `hosts = \"linux-gso\"`, which the module cuts".to_owned(),
+            what: "trains of `hosts = \"linux-gso\"` or `\"linux-gso-fq\"`, which the module cuts"
+                .to_owned(),
         });
     }
     for link in joints.iter().flat_map(|joint| joint.links) {

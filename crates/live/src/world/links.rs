@@ -12,8 +12,8 @@ use sojourn_random::mix;
 use sojourn_units::{Span, Time};
 use sojourn_wire::{FlowKey, Parsed, Segment, can_be_cut, write_segment};
 use sojourn_world::{
-    Cell, Change, Fate, Flow, FlowRecorder, Hosts, Label, LineRate, LinkRecorder, Paths,
-    SppRecorder, Transport, Window, link_recorders,
+    Cell, Change, Fate, Flow, FlowRecorder, Label, LineRate, LinkRecorder, Paths, SppRecorder,
+    Transport, Window, link_recorders,
 };
 
 use super::programs::Programs;
@@ -479,7 +479,7 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
             name,
             qdisc,
             // The queue has what a host hands it, and cuts that itself if it does.
-            split_gso: (run.cell.hosts == Hosts::LinuxGso).then_some(false),
+            split_gso: run.cell.hosts.has_trains().then_some(false),
             line,
             paths: paths(run, run.numbers[side]),
             autorate: None,
