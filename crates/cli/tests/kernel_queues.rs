@@ -564,3 +564,53 @@ fn trains_of_a_host_reach_the_queue_whole() {
         }
     }
 }
+
+/// A host with `fq` sends segments at the times of TCP's pacing. With a window of half the path one
+/// ACK lets two segments go: the second waits for the first, or leaves later.
+#[test]
+fn segments_of_hosts_with_fq_leave_spread_out() {
+    let limited = "format = \"sojourn-scenario/1\"\nname = \"limited\"\n\
+                   duration = \"4s\"\nwarmup = \"2s\"\n\
+                   [dumbbell]\nrate = \"20mbit\"\nrtt = \"40ms\"\nqdisc = \"codel\"\n\
+                   [[flow]]\nname = \"upload\"\ndirection = \"up\"\napp = \"bulk\"\n\
+                   tcp = { receive_window = 30000, receive_window_max = 30000 }\n";
+    for queues in [&[][..], &["--queues", "kernel"]] {
+        let dir = tempfile::tempdir().unwrap();
+        let more = ["--sweep", "hosts=[\"linux\", \"linux-fq\"]"];
+        let mut command = run(dir.path(), 4, &[&more, queues].concat());
+        fs::write(dir.path().join("cell.toml"), limited).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        let results = merged.whole().unwrap();
+        let waits = |result: &RunResult| result.links[0].1.sojourn.p95;
+        let [burst, paced] = &results[..] else {
+            panic!("{} results", results.len());
+        };
+        // A packet takes 0.606 ms.
+        assert!((0.59..0.62).contains(&waits(burst)), "{queues:?}");
+        assert!(waits(paced) < 0.45, "{queues:?}: {}", waits(paced));
+    }
+}
+
+/// Drops are counted by the queue, and sent packets are seen on the wire. At the end the sockets of
+/// all flows close, and a full queue drops their last packets, which are not the run's.
+#[test]
+fn what_a_full_queue_is_offered_is_sent_or_dropped_or_waits() {
+    let full = "format = \"sojourn-scenario/1\"\nname = \"full\"\n\
+                duration = \"3s\"\nwarmup = \"1s\"\n\
+                [dumbbell]\nrate = \"1mbit\"\nrtt = \"20ms\"\nqdisc = \"pfifo limit 5\"\n\
+                [[flow]]\nname = \"upload\"\ndirection = \"up\"\napp = \"bulk\"\ncount = 30\n";
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = run(dir.path(), 3, &["--queues", "kernel"]);
+    fs::write(dir.path().join("cell.toml"), full).unwrap();
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = merged.whole().unwrap().remove(0);
+    let up = &result.links[0].1;
+    assert!(up.dropped_packets > 50, "{up:?}");
+    // What waits at one end of the measured time and not at the other, and one on the line.
+    let gone = up.dequeued_packets + up.dropped_packets;
+    assert!(up.offered_packets.abs_diff(gone) <= 6, "{up:?}");
+}

@@ -18,9 +18,9 @@
 //!
 //! Sockets listen to what comes from the hosts, arrives before a queue, right behind it and at the
 //! hosts again, with the kernel's times. Drops and backlog are the queue's own counters, read every
-//! [`COUNT_EVERY`]: drops count in the middle of that time. Of a policy's variables only DualPI2's
-//! probability is read; the queue's own statistics at the end are tc's. `pair.rs` tells its two
-//! queues apart.
+//! [`COUNT_EVERY`] and at both ends of the measured time: drops count in the middle of such an
+//! interval. Of a policy's variables only DualPI2's probability is read; the queue's own statistics
+//! at the end are tc's. `pair.rs` tells its two queues apart.
 
 mod changes;
 mod ends;
@@ -59,6 +59,9 @@ use sojourn_bridge::{Interface, Namespace};
 const LISTEN_EVERY: Span = Span::from_millis(25);
 /// How often the queues' counters are read.
 const COUNT_EVERY: Span = Span::from_millis(50);
+/// How long before the end of the measured time they are read: what a full queue drops when the
+/// flows' sockets close, a packet of each, is not the run's.
+const BEFORE_END: Span = Span::from_micros(200);
 /// How long before zero the queues are made in virtual time. tc takes none of it but for its looks
 /// at the clock, of 256 ns each.
 const EARLY: Span = Span::from_millis(1);
@@ -314,10 +317,13 @@ pub(super) fn run(
         .map_err(io::Error::other)?
         .into_iter();
     let mut step = steps.next();
+    let edges = [run.cell.warmup, run.cell.duration - BEFORE_END];
+    let mut edges = edges.map(|after| Time::ZERO + after).into_iter().peekable();
     loop {
         let over = run.shared.stop.load(Ordering::Relaxed);
         watch.listen()?;
-        watch.count(over)?;
+        let at_edge = edges.next_if(|&edge| edge <= clock.now()).is_some();
+        watch.count(over || at_edge)?;
         if over {
             break;
         }
@@ -328,6 +334,7 @@ pub(super) fn run(
             step = steps.next();
         } else {
             let next = step.as_ref().map_or(Time::MAX, |step| step.at);
+            let next = edges.peek().map_or(next, |&edge| next.min(edge));
             clock.sleep_until(next.min(now + LISTEN_EVERY));
         }
     }
@@ -515,10 +522,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Reads the counters when it is time, or when the run is over.
-    fn count(&mut self, over: bool) -> io::Result<()> {
+    /// Reads the counters when it is time, or at once.
+    fn count(&mut self, at_once: bool) -> io::Result<()> {
         let now = self.clock.now();
-        if now < self.counted_at + COUNT_EVERY && !over {
+        if now < self.counted_at + COUNT_EVERY && !at_once {
             return Ok(());
         }
         let between = self.counted_at + (now - self.counted_at) / 2;
