@@ -271,7 +271,13 @@ impl Sender {
             mss: self.mss,
             most: self.send_buffer,
         });
-        self.push_at = self.writes.next_end();
+        self.push_at = if self.train.is_single() {
+            self.writes.next_end()
+        } else {
+            // What ends within one of Linux's 64-KiB buffers is not pushed, for the next write goes
+            // on in it. Each train is.
+            u64::MAX
+        };
     }
 
     /// Takes up to `bytes` into the send buffer.

@@ -29,15 +29,19 @@ impl Engine {
             let packet = endpoint.segment(sent.segment, sent.ecn);
             let joined = goes_on && train.as_mut().is_some_and(|train| train.join(&packet));
             if !joined && let Some(whole) = train.replace(packet) {
-                self.emit_train(index, &whole, now);
+                self.emit_train(index, whole, now);
             }
         }
         if let Some(whole) = train {
-            self.emit_train(index, &whole, now);
+            self.emit_train(index, whole, now);
         }
     }
 
-    fn emit_train(&mut self, index: usize, packet: &Packet, now: Time) {
+    fn emit_train(&mut self, index: usize, mut packet: Packet, now: Time) {
+        if packet.is_train() {
+            packet.push();
+        }
+        let packet = &packet;
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
         left(recorder, &self.endpoints[index], packet, now);
         self.net.emit(packet, now);

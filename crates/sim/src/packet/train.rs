@@ -79,6 +79,12 @@ impl Packet {
         true
     }
 
+    /// Sets PSH, which the last segment of a train has (Linux `__tcp_transmit_skb`): a receiver
+    /// answers that at once, where a queue has cut the train.
+    pub(crate) fn push(&mut self) {
+        self.fields.flags = self.fields.flags.with(Flags::PSH);
+    }
+
     /// Cuts the first segment off a train, which keeps the rest; none of other packets.
     pub(crate) fn cut(&mut self) -> Option<Self> {
         if !self.is_train() {
@@ -150,6 +156,15 @@ mod tests {
         assert_eq!(train.memory(), 2996 + 768);
         // The end of a write ends it.
         assert!(!train.join(&segment(3996, 100, Flags::ACK)));
+    }
+
+    #[test]
+    fn a_train_is_pushed_at_its_end() {
+        let mut train = segment(1000, 1448, Flags::ACK);
+        assert!(train.join(&segment(2448, 1448, Flags::ACK)));
+        train.push();
+        let pushed = train.parts().map(|part| part.fields.flags.has(Flags::PSH));
+        assert_eq!(pushed.collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Train {
             ..Self::default()
         }
     }
+
+    /// Whether each segment goes alone.
+    pub(super) fn is_single(&self) -> bool {
+        self.most == 1
+    }
 }
 
 impl Sender {

@@ -85,6 +85,26 @@ fn a_train_has_what_the_rate_sends_in_a_millisecond() {
     }
 }
 
+/// A write ends where the send buffer is full. Segment by segment Linux pushes it; in trains the
+/// next write goes on in the same buffer, and the network pushes each train.
+#[test]
+fn no_write_ends_within_a_train() {
+    let pushed = |train: u16| {
+        let small = Config {
+            train,
+            send_buffer: 30_000,
+            ..config(100)
+        };
+        let (mut sender, now) = established(&small, Span::from_millis(40));
+        sender.write_forever();
+        let sent: Vec<_> = core::iter::from_fn(|| sender.poll_transmit(now)).collect();
+        assert!(sent.len() > 20, "{}", sent.len());
+        let pushes = sent.iter().filter(|it| it.segment.flags.has(Flags::PSH));
+        pushes.count()
+    };
+    assert_eq!((pushed(1), pushed(43)), (1, 0));
+}
+
 /// By hand: over 1 ms a window of 10 sends 28 281 bytes in 1/1024 s. The round trip is one time
 /// 512 µs, for which 65 343 / 2 bytes are added: 42 segments, of which half a window may go.
 #[test]
