@@ -134,10 +134,14 @@ impl FidelityArgs {
     fn check(&self) -> Result<(), WrongInput> {
         let words = self.kernel.words();
         for (_, word) in words.into_iter().filter(|(given, _)| *given) {
-            if !self.world.iter().any(|square| place(square).has_kernels) {
-                let rows = WORLDS.iter().filter(|row| row.has_kernels);
-                let squares = rows.flat_map(|row| row.squares);
-                let names: Vec<&str> = squares.map(|square| square.world.as_str()).collect();
+            // The simulator has the ticks of the kernel that it is held against.
+            let fits = |square: &Square| {
+                place(square).has_kernels || (word == "--hz" && square.tcp == Code::Ours)
+            };
+            if !self.world.iter().any(|square| fits(square)) {
+                let squares = WORLDS.iter().flat_map(|row| row.squares);
+                let fit = squares.filter(|square| fits(square));
+                let names: Vec<&str> = fit.map(|square| square.world.as_str()).collect();
                 let fit = names.join(" or ");
                 return Err(WrongInput(format!("{word} needs --world {fit}")));
             }

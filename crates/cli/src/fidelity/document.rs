@@ -7,6 +7,7 @@ use sojourn_fidelity::{
 };
 use sojourn_kernel::Kernel;
 use sojourn_tidy::generated;
+use sojourn_world::WorldName;
 use std::fmt::Write as _;
 
 /// How many of the worst cells are shown.
@@ -82,15 +83,24 @@ fn pair(summary: &Summary) -> String {
     text
 }
 
-/// What other kernels made of a part of the grid, beside the simulator and the usual kernel.
-fn kernels(recorded: &Matrix) -> String {
-    let table = sojourn_tidy::root().join("scenarios/fidelity/kernels.csv");
+/// What other kernels made of a part of the grid, beside the simulator and the usual kernel; of
+/// those two the table's own figures, if it has them.
+fn kernels(recorded: &Matrix, table: &str) -> String {
+    let table = sojourn_tidy::root().join(table);
     let text = std::fs::read_to_string(table).expect("the repository has it");
     let mut matrix = Matrix::parse(squares(), &text).expect("the table is right");
     let places: Vec<MatrixCell> = matrix.places().into_iter().cloned().collect();
     let usual = [squares().first(), squares().last()].map(|square| &square.expect("some").world);
+    let has = |world: &WorldName| matrix.entries.iter().any(|entry| entry.world == *world);
+    let wanted: Vec<_> = usual
+        .into_iter()
+        .filter(|world| !has(world))
+        .cloned()
+        .collect();
     let mut beside = recorded.only(&places);
-    beside.entries.retain(|entry| usual.contains(&&entry.world));
+    beside
+        .entries
+        .retain(|entry| wanted.contains(&&entry.world));
     matrix.merge(beside);
     let summaries = Summary::all(&matrix.only(&places)).into_iter();
     let other = |summary: &Summary| {
@@ -146,7 +156,10 @@ fn the_page_of_the_recorded_matrix_is_current() {
     let pairs: Vec<String> = summaries.iter().map(pair).collect();
     generated::part("docs/fidelity.md", "tolerances", &tolerances());
     generated::part("docs/fidelity.md", "matrix", &pairs.join("\n"));
-    generated::part("docs/fidelity.md", "kernels", &kernels(&matrix));
+    for part in ["kernels", "ticks"] {
+        let table = format!("scenarios/fidelity/{part}.csv");
+        generated::part("docs/fidelity.md", part, &kernels(&matrix, &table));
+    }
     generated::part("docs/fidelity.md", "ns-3", &ns_3(&matrix));
     let example = command("steady/10mbit/50ms/codel/cubic/4", &Kernel::TC_NAME);
     let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));

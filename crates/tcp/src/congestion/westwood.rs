@@ -8,7 +8,8 @@
 //! the last round trip, from the handshake on, and pass two low-pass filters of 7/8; a duplicate
 //! ACK counts as a segment, and what such have counted is not counted again when it is
 //! acknowledged; the first ACK counts as a duplicate. The shortest RTT is forgotten at a timeout.
-//! Rates are whole bytes a tick, times whole ticks rounded up, with ticks of 1 ms (`HZ` 1000).
+//! Rates are whole bytes a tick, times whole ticks rounded up, with ticks of 1 ms (`HZ` 1000) or
+//! those of [`Config::timer_tick`].
 //! Not here: an ACK that header prediction takes counts whole. The last one of a recovery, where it
 //! would matter, is not predicted: its window is smaller, by what the app has not read yet.
 
@@ -16,11 +17,12 @@ use super::{AckArrival, AckEvent, Congestion, CongestionControl, Window};
 use crate::config::Config;
 use sojourn_units::{Span, Time};
 
-const TICK: u64 = 1_000_000;
-/// Shortest time over which the bandwidth is measured, in ticks.
-const MIN_INTERVAL: u64 = 50;
-/// The round trip before there is one, in ticks.
-const INITIAL_RTT: u64 = 20_000;
+/// The tick of exact time.
+const TICK: Span = Span::from_millis(1);
+/// Shortest time over which the bandwidth is measured.
+const MIN_INTERVAL: Span = Span::from_millis(50);
+/// The round trip before there is one.
+const INITIAL_RTT: Span = Span::from_secs(20);
 
 /// Bytes a tick, filtered twice.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +48,8 @@ pub struct Westwood {
     window: Window,
     mss: u16,
     bandwidth: Bandwidth,
+    /// Nanoseconds.
+    tick: u64,
     /// In ticks.
     rtt: u64,
     rtt_min: u64,
@@ -66,12 +70,18 @@ pub struct Westwood {
 impl Westwood {
     /// With the initial window of `config`.
     pub fn new(config: &Config) -> Self {
+        let tick = match config.timer_tick {
+            Span::ZERO => TICK.as_nanos(),
+            tick => tick.as_nanos(),
+        };
+        let initial_rtt = INITIAL_RTT.as_nanos() / tick;
         Self {
             window: Window::new(config),
             mss: config.mss.max(1),
             bandwidth: Bandwidth::default(),
-            rtt: INITIAL_RTT,
-            rtt_min: INITIAL_RTT,
+            tick,
+            rtt: initial_rtt,
+            rtt_min: initial_rtt,
             first: true,
             forget_min: true,
             reducing: false,
@@ -85,11 +95,11 @@ impl Westwood {
     fn measure(&mut self, arrival: &AckArrival) {
         if let Some(rtt) = arrival.rtt.filter(|rtt| rtt.as_micros() > 0) {
             let micros = Span::from_micros(rtt.as_micros());
-            self.rtt = micros.as_nanos().div_ceil(TICK);
+            self.rtt = micros.as_nanos().div_ceil(self.tick);
         }
-        let tick = |time: Time| time.as_nanos() / TICK;
-        let elapsed = tick(arrival.now) - tick(self.since);
-        if elapsed > self.rtt.max(MIN_INTERVAL) {
+        let ticks = |time: Time| time.as_nanos() / self.tick;
+        let elapsed = ticks(arrival.now) - ticks(self.since);
+        if elapsed > self.rtt.max(MIN_INTERVAL.as_nanos() / self.tick) {
             self.bandwidth.filter(self.counted / elapsed);
             self.counted = 0;
             self.since = arrival.now;

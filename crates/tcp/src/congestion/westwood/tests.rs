@@ -97,6 +97,19 @@ fn short_round_trips_are_pooled() {
     assert_eq!((control.rtt, control.rtt_min), (6, 5));
 }
 
+/// By hand for 250 Hz: 5 ms are two ticks, 1/20 s is 12, and in 13 come 52 segments, 4 a tick.
+#[test]
+fn a_longer_tick_measures_more_coarsely() {
+    let mut control = Westwood::new(&Config {
+        timer_tick: Span::from_millis(4),
+        ..Config::default()
+    });
+    deliver(&mut control, 0, 52, 5);
+    assert_eq!((control.bandwidth.twice, control.rtt), (0, 2));
+    deliver(&mut control, 52, 1, 5);
+    assert_eq!(control.bandwidth.twice, 4 * MSS);
+}
+
 /// The first measurement begins with the handshake: the ten segments of the initial window are
 /// acknowledged within 10 ms at 100 ms, each a round trip after the handshake, so that none ends
 /// it. The next window's first ACK does: ten segments in 200 ms.
