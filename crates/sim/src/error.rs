@@ -33,8 +33,8 @@ pub enum Unfit {
     },
     /// Stations of a radio send trains of segments.
     #[error(
-        "`hosts = \"linux-gso\"` and `\"linux-gso-fq\"` are for links: the stations of a radio send \
-         one segment at a time; `hosts = \"linux\"` and `\"linux-fq\"` do that"
+        "`hosts = \"linux-gso\"` and `\"linux-gso-fq\"` are for links: the stations of a radio \
+         send one segment at a time; `hosts = \"linux\"` and `\"linux-fq\"` do that"
     )]
     Trains,
     /// Nobody is there to do what the ends of a flow do.

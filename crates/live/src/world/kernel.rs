@@ -317,8 +317,10 @@ pub(super) fn run(
         .map_err(io::Error::other)?
         .into_iter();
     let mut step = steps.next();
-    let edges = [run.cell.warmup, run.cell.duration - BEFORE_END];
-    let mut edges = edges.map(|after| Time::ZERO + after).into_iter().peekable();
+    let mut edges = [run.cell.warmup, run.cell.duration - BEFORE_END]
+        .map(|after| Time::ZERO + after)
+        .into_iter()
+        .peekable();
     loop {
         let over = run.shared.stop.load(Ordering::Relaxed);
         watch.listen()?;
