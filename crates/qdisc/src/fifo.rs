@@ -52,6 +52,25 @@ fn most(params: FifoParams) -> Capacity {
 }
 
 impl<P: Packet> Fifo<P> {
+    #[inline]
+    fn is_full(&self, len: u32) -> bool {
+        self.backlog.packets >= self.most.packets
+            || self.backlog.bytes + u64::from(len) > self.most.bytes
+    }
+
+    /// Takes a packet for which there is no room, or no memory yet.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_rare(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        self.counters.offered.add(len);
+        if self.is_full(len) && !self.make_room(out) {
+            return self.counters.refuse(packet, len, DropReason::Tail, out);
+        }
+        self.backlog.add(len);
+        self.queue.push_back((now, packet));
+    }
+
     /// Whether the arrival may be queued: a tail drop refuses it, a head drop makes room.
     #[cold]
     fn make_room(&mut self, out: &mut dyn Outlet<P>) -> bool {
@@ -72,12 +91,11 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
-        self.counters.offered.add(len);
-        let full = self.backlog.packets >= self.most.packets
-            || self.backlog.bytes + u64::from(len) > self.most.bytes;
-        if full && !self.make_room(out) {
-            return self.counters.refuse(packet, len, DropReason::Tail, out);
+        // What calls another function is one itself, so that no registers are saved here.
+        if self.is_full(len) || self.queue.len() == self.queue.capacity() {
+            return self.enqueue_rare(packet, now, out);
         }
+        self.counters.offered.add(len);
         self.backlog.add(len);
         self.queue.push_back((now, packet));
     }

@@ -135,19 +135,21 @@ impl TxPace {
     /// units of 2⁻³² ns. [`Span::MAX`] when stopped.
     #[inline]
     pub fn advance(&self, fraction: &mut u32, bytes: u32) -> Span {
-        let total = self.nanos.and_then(|nanos| {
-            let product = nanos.get().checked_mul(u64::from(bytes))?;
-            product.checked_add(u64::from(*fraction))
-        });
-        let Some(total) = total else {
-            return self.advance_far(fraction, bytes);
-        };
-        *fraction = total as u32;
-        Span::from_nanos(total >> 32)
+        // One multiplication of 64 bits, and one question whether they hold what comes out.
+        if let Some(nanos) = self.nanos {
+            let product = u128::from(nanos.get()) * u128::from(bytes);
+            let total = product + u128::from(*fraction);
+            if let Ok(total) = u64::try_from(total) {
+                *fraction = total as u32;
+                return Span::from_nanos(total >> 32);
+            }
+        }
+        self.advance_far(fraction, bytes)
     }
 
     /// The same where 64 bits do not hold it, or of a rate that no bytes pass at.
     #[cold]
+    #[inline(never)]
     fn advance_far(&self, fraction: &mut u32, bytes: u32) -> Span {
         if self.rate.is_zero() {
             return Span::MAX;
@@ -158,7 +160,8 @@ impl TxPace {
     }
 
     /// [`TxClock::finish`] for a transmitter that is free at `free_at`, which becomes the answer.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "mostly it is a multiplication")]
+    #[inline(always)]
     pub fn finish(&self, fraction: &mut u32, free_at: &mut Time, start: Time, bytes: u32) -> Time {
         if start > *free_at {
             *fraction = 0;

@@ -292,11 +292,11 @@ impl FlowRecorder {
     /// `bytes` of payload reached the app at `to`.
     #[inline]
     pub fn delivered(&mut self, now: Time, bytes: u64) {
-        if let Some(series) = &mut self.series {
-            series.packets.add_to(GOODPUTS, now, float(bytes) * 8.0);
-        }
         if self.holds(now) {
             self.goodput += bytes;
+        }
+        if let Some(series) = &mut self.series {
+            series.packets.add_to(GOODPUTS, now, float(bytes) * 8.0);
         }
     }
 
@@ -353,13 +353,28 @@ impl FlowRecorder {
     }
 
     /// A round-trip time was measured.
-    #[inline]
+    #[inline(never)]
     pub fn rtt(&mut self, now: Time, rtt: Span) {
-        if let Some(series) = &mut self.series {
-            series.packets.add_to(RTTS, now, rtt.as_millis_f64());
+        if self.rtt.gathers_next() {
+            self.rtt_gathered(now, rtt);
+        } else {
+            self.rtt_here(now, rtt);
         }
+    }
+
+    /// [`rtt`](Self::rtt) where one of many calls other functions.
+    #[inline(never)]
+    fn rtt_gathered(&mut self, now: Time, rtt: Span) {
+        self.rtt_here(now, rtt);
+    }
+
+    #[inline]
+    fn rtt_here(&mut self, now: Time, rtt: Span) {
         if self.holds(now) {
             self.rtt.add(rtt);
+        }
+        if let Some(series) = &mut self.series {
+            series.packets.add_to(RTTS, now, rtt.as_millis_f64());
         }
     }
 

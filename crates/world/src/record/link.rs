@@ -221,7 +221,8 @@ impl LinkRecorder {
         self.sent(now, len, sojourn);
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet's part of a function")]
+    #[inline(always)]
     fn sent(&mut self, now: Time, len: u32, sojourn: Span) {
         self.sent_after(now, len, sojourn);
         if self.window.holds(now) {
@@ -231,7 +232,8 @@ impl LinkRecorder {
     }
 
     /// All of that but what counts in the window only.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet's part of a function")]
+    #[inline(always)]
     fn sent_after(&mut self, now: Time, len: u32, sojourn: Span) {
         self.series.put(THROUGHPUT, f64::from(len) * 8.0);
         self.series.put(SOJOURN, sojourn.as_millis_f64());
@@ -261,8 +263,31 @@ impl LinkRecorder {
     }
 
     /// [`backlog`](Self::backlog) and [`dequeued`](Self::dequeued) in one.
-    #[inline]
+    #[inline(never)]
     pub fn left(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
+        if self.is_usual(now) {
+            self.left_here(now, backlog, len, sojourn);
+        } else {
+            self.left_otherwise(now, backlog, len, sojourn);
+        }
+    }
+
+    /// Whether a packet that leaves now calls nothing else. What does is a function of its own, for
+    /// whose sake no registers are saved otherwise.
+    #[inline]
+    fn is_usual(&self, now: Time) -> bool {
+        !self.series.is_over(now) && self.usage.is_none() && self.radio.is_none()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn left_otherwise(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
+        self.left_here(now, backlog, len, sojourn);
+    }
+
+    #[expect(clippy::inline_always, reason = "a copy without what is not usual")]
+    #[inline(always)]
+    fn left_here(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
         self.hold(now);
         self.backlog = backlog;
         self.series.open(now);
@@ -272,8 +297,24 @@ impl LinkRecorder {
 
     /// [`offered`](Self::offered), [`backlog`](Self::backlog) of one packet, and
     /// [`left`](Self::left) at once, of a packet that was never held: nothing else is.
-    #[inline]
+    #[inline(never)]
     pub fn passed(&mut self, now: Time, len: u32) {
+        if self.is_usual(now) {
+            self.passed_here(now, len);
+        } else {
+            self.passed_otherwise(now, len);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn passed_otherwise(&mut self, now: Time, len: u32) {
+        self.passed_here(now, len);
+    }
+
+    #[expect(clippy::inline_always, reason = "a copy without what is not usual")]
+    #[inline(always)]
+    fn passed_here(&mut self, now: Time, len: u32) {
         self.backlog_since = now;
         self.series.open(now);
         self.series.put(BACKLOG, 1.0);

@@ -103,6 +103,12 @@ impl Spread {
         }
     }
 
+    /// Whether the next span that is added goes into the histogram, with those that wait.
+    #[inline]
+    pub(super) fn gathers_next(&self) -> bool {
+        self.waits as usize == WAITING - 1
+    }
+
     #[inline]
     pub(super) fn add(&mut self, span: Span) {
         self.waiting[self.waits as usize] = span;

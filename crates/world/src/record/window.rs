@@ -79,14 +79,31 @@ impl<const N: usize> Rows<N> {
 
     #[inline]
     pub(super) fn add_to(&mut self, row: usize, now: Time, value: f64) {
-        self.open(now);
+        if self.is_over(now) {
+            // The last thing done, so that a caller that ends with it saves no registers for this.
+            self.add_to_next(row, now, value);
+        } else {
+            self.put(row, value);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_to_next(&mut self, row: usize, now: Time, value: f64) {
+        self.close_until(now);
         self.put(row, value);
+    }
+
+    /// Whether the current interval has ended.
+    #[inline]
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        now > self.ends
     }
 
     /// Now is in the current interval.
     #[inline]
     pub(super) fn open(&mut self, now: Time) {
-        if now > self.ends {
+        if self.is_over(now) {
             self.close_until(now);
         }
     }
@@ -99,6 +116,7 @@ impl<const N: usize> Rows<N> {
     }
 
     #[cold]
+    #[inline(never)]
     fn close_until(&mut self, now: Time) {
         while now > self.ends && self.done.len() < self.count {
             let current = core::mem::replace(&mut self.current, [(0.0, 0); N]);
