@@ -135,7 +135,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
             links: interfaces.len(),
         });
     }
-    let media = Medium::of(cell);
+    let media = Medium::of(cell, &layout.table);
     let uplinks = if access.is_some() { ways } else { 0 };
     let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1, 1]);
     let (endpoints, apps) = ends(cell, &instances, own);

@@ -124,6 +124,15 @@ impl Table {
         self.route_of.push(number);
     }
 
+    /// What happens to all packets behind an interface; none where that differs.
+    pub(crate) fn only_leg(&self, interface: usize) -> Option<Leg> {
+        let mut legs = (self.known.keys())
+            .filter_map(|route| route.legs.get(interface))
+            .filter(|&leg| *leg != Leg::NOWHERE);
+        let first = legs.next()?;
+        legs.all(|leg| leg == first).then_some(*first)
+    }
+
     #[inline]
     fn first(&self, way: Way) -> usize {
         self.firsts[self.route_of[way.index()] as usize] as usize

@@ -239,15 +239,22 @@ impl Interface {
     }
 
     /// Looks at the queue's own variables, if it is time for that.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "mostly it is not")]
+    #[inline(always)]
     fn look(&mut self, now: Time) {
         if self.recorder.wants_gauges(now) {
-            let recorder = &mut self.recorder;
-            self.qdisc
-                .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
-            if let Some(dual) = self.qdisc.dual() {
-                recorder.dual_probability(now, &dual);
-            }
+            self.look_now(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_now(&mut self, now: Time) {
+        let recorder = &mut self.recorder;
+        self.qdisc
+            .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
+        if let Some(dual) = self.qdisc.dual() {
+            recorder.dual_probability(now, &dual);
         }
     }
 

@@ -5,6 +5,7 @@
 //! `Net::radio_event`). It asks the interface's queue for a packet when one may start, and hands
 //! the packet on when it has ended. A new kind of medium is one more variant here.
 
+use crate::forwarding::Table;
 use crate::interface::stream_name;
 use crate::packet::Packet;
 use crate::passage::Passage;
@@ -21,8 +22,8 @@ pub(crate) enum Medium {
 }
 
 impl Medium {
-    /// The media of a cell, in their order.
-    pub(crate) fn of(cell: &Cell) -> Vec<Self> {
+    /// The media of a cell, in their order, which send over the ways of `table`.
+    pub(crate) fn of(cell: &Cell, table: &Table) -> Vec<Self> {
         let network = &cell.network;
         let medium = |(index, spec): (usize, &Spec)| match spec {
             Spec::Wire(wire) => {
@@ -35,7 +36,9 @@ impl Medium {
                     medium: index as u32,
                     interface: interface as u32,
                 };
-                Self::Wire(Wire::new(cell, &wire.line, ends, &dice))
+                let mut wire = Wire::new(cell, &wire.line, ends, &dice);
+                wire.lead(table);
+                Self::Wire(wire)
             }
             Spec::Radio(radio) => Self::Radio(Box::new(Radio::new(cell, radio, index))),
         };

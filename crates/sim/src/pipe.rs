@@ -3,7 +3,6 @@
 use crate::forwarding::Next;
 use crate::packet::Packet;
 use sojourn_units::{Span, Time};
-use std::collections::VecDeque;
 
 /// Packets in flight.
 #[derive(Clone, Debug)]
@@ -14,7 +13,7 @@ pub(crate) struct Pipe {
     pub(crate) next: Option<Next>,
     /// Propagation delay of packets sent now.
     pub(crate) delay: Span,
-    flight: VecDeque<(Time, Packet)>,
+    flight: Flight,
     /// No packet in flight arrives later.
     latest: Time,
     /// Time of the event that the calendar holds for this pipe; `Time::MAX` for none.
@@ -27,7 +26,7 @@ impl Pipe {
             interface: interface as u32,
             next: Some(Next::Nowhere),
             delay,
-            flight: VecDeque::new(),
+            flight: Flight::default(),
             latest: Time::ZERO,
             armed: Time::MAX,
         }
@@ -52,6 +51,7 @@ impl Pipe {
     }
 
     /// Arrival of the next packet.
+    #[inline]
     pub(crate) fn due(&self) -> Option<Time> {
         self.flight.front().map(|&(at, _)| at)
     }
@@ -68,21 +68,16 @@ impl Pipe {
     pub(crate) fn push(&mut self, at: Time, packet: &Packet) {
         if self.latest <= at {
             self.latest = at;
-            self.flight.push_back((at, *packet));
+            self.flight.push(at, packet);
         } else {
-            self.insert(at, packet);
+            self.flight.insert(at, packet);
         }
-    }
-
-    #[cold]
-    fn insert(&mut self, at: Time, packet: &Packet) {
-        let place = self.flight.partition_point(|&(other, _)| other <= at);
-        self.flight.insert(place, (at, *packet));
     }
 
     /// Arrival of the last packet in flight, or zero.
     pub(crate) fn last(&self) -> Time {
-        self.flight.back().map_or(Time::ZERO, |&(at, _)| at)
+        let last = self.flight.iter().next_back();
+        last.map_or(Time::ZERO, |&(at, _)| at)
     }
 
     /// The next packet, if it has arrived.
@@ -95,11 +90,81 @@ impl Pipe {
     /// Goes on to the packet behind it.
     #[inline]
     pub(crate) fn advance(&mut self) {
-        self.flight.pop_front();
-        if self.flight.is_empty() {
+        self.flight.pop();
+    }
+}
+
+/// A ring, of a power of two, so that a number becomes a place by a mask.
+#[derive(Clone, Debug, Default)]
+struct Flight {
+    slots: Vec<(Time, Packet)>,
+    /// Number of the first packet, and that of the next to come.
+    first: usize,
+    next: usize,
+}
+
+impl Flight {
+    #[inline]
+    fn len(&self) -> usize {
+        self.next - self.first
+    }
+
+    #[inline]
+    fn slot(&self, number: usize) -> usize {
+        number & (self.slots.len() - 1)
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &(Time, Packet)> {
+        (self.first..self.next).map(|number| &self.slots[self.slot(number)])
+    }
+
+    #[inline]
+    fn front(&self) -> Option<&(Time, Packet)> {
+        (self.first != self.next).then(|| &self.slots[self.slot(self.first)])
+    }
+
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
+    fn push(&mut self, at: Time, packet: &Packet) {
+        if self.len() == self.slots.len() {
+            self.grow(packet);
+        }
+        let slot = self.slot(self.next);
+        self.slots[slot] = (at, *packet);
+        self.next += 1;
+    }
+
+    /// Makes room, filled with a packet that is none.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, packet: &Packet) {
+        let mut slots: Vec<_> = self.iter().copied().collect();
+        (self.first, self.next) = (0, slots.len());
+        slots.resize((2 * slots.len()).max(4), (Time::ZERO, *packet));
+        self.slots = slots;
+    }
+
+    /// Puts a packet before those that arrive later.
+    #[cold]
+    #[inline(never)]
+    fn insert(&mut self, at: Time, packet: &Packet) {
+        self.push(at, packet);
+        for number in (self.first + 1..self.next).rev() {
+            let (before, here) = (self.slot(number - 1), self.slot(number));
+            if self.slots[before].0 <= at {
+                return;
+            }
+            self.slots.swap(before, here);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.first += 1;
+        if self.first == self.next {
             // Back to the ring's first places: those of a pipe that seldom holds more than a few
             // packets stay in the cache, where going round the whole ring would miss it.
-            self.flight.clear();
+            (self.first, self.next) = (0, 0);
         }
     }
 }

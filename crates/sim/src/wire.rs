@@ -4,7 +4,7 @@
 //! then, and only the beginning of the next one needs an event, if a packet waits for it.
 
 use crate::calendar::{Owner, OwnerKey};
-use crate::forwarding::Leg;
+use crate::forwarding::{Leg, Table};
 use crate::packet::Packet;
 use crate::passage::Passage;
 use crate::pipe::Pipe;
@@ -22,6 +22,8 @@ pub(crate) struct Wire {
     free_at: Time,
     /// Time of the event that the calendar holds for this wire; `Time::MAX` for none.
     armed: Time,
+    /// Where all its packets go; none where that differs between directions.
+    leg: Option<Leg>,
     /// None for the usual wire that only delays.
     impairment: Option<Box<Impairment>>,
     /// What it does to packets; seldom looked at.
@@ -54,9 +56,15 @@ impl Wire {
             link_header: cell.link_header,
             free_at: Time::ZERO,
             armed: Time::MAX,
+            leg: None,
             impairment: impairment.map(Box::new),
             line: Box::new(line.clone()),
         }
+    }
+
+    /// Learns where its packets go.
+    pub(crate) fn lead(&mut self, table: &Table) {
+        self.leg = table.only_leg(self.ends.interface as usize);
     }
 
     /// Starts a packet that waits, or sets an event for when it may start.
@@ -141,7 +149,8 @@ impl Wire {
         if let Some(autorates) = &mut passage.autorates {
             autorates.sent(index, packet, self.free_at);
         }
-        let leg = passage.forwarding.leg(index, packet);
+        let forwarding = &passage.forwarding;
+        let leg = self.leg.unwrap_or_else(|| forwarding.leg(index, packet));
         let pipe = &passage.pipes[leg.pipe as usize];
         let due = self.free_at + pipe.delay;
         match &mut self.impairment {
