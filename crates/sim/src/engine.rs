@@ -11,10 +11,11 @@ use crate::calendar::{Owner, OwnerKey};
 use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
+use crate::packet::Packet;
 use receive::{Ahead, left};
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
-use sojourn_tcp::State;
+use sojourn_tcp::{Segment, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{CongestionState, FlowRecorder, Progress, WorldName};
 
@@ -249,13 +250,7 @@ impl Engine {
         self.fold(now, source);
         match source.owner() {
             Owner::Pipe(index) => {
-                let (again, ahead) = self.pipe_event(index, now);
-                self.end_event(again, Owner::Pipe(index));
-                if let Some(Ahead { at, packet }) = ahead {
-                    self.events += 1;
-                    self.fold(at, OwnerKey::of(Owner::Uplink(packet.way)));
-                    self.net.arrive_up(&packet, at);
-                }
+                self.pipe_event(index, now);
             }
             Owner::Uplink(way) => {
                 let again = self.net.uplink_event(way, now);
@@ -387,11 +382,12 @@ impl Engine {
     }
 
     /// The packet at the head of a pipe arrives.
-    #[inline]
-    fn pipe_event(&mut self, index: usize, now: Time) -> (Option<Time>, Option<Ahead>) {
+    #[expect(clippy::inline_always, reason = "as `step`")]
+    #[inline(always)]
+    fn pipe_event(&mut self, index: usize, now: Time) {
         let pipe = &mut self.net.passage.pipes[index];
         if pipe.armed != now {
-            return (None, None); // stale
+            return; // stale
         }
         // A change of the delay arms a pipe anew, so that the event above may be stale: taking it
         // out of the calendar would cost a search.
@@ -399,7 +395,7 @@ impl Engine {
         let Some(&packet) = pipe.arrived(now) else {
             let again = pipe.due();
             pipe.armed = again.unwrap_or(Time::MAX);
-            return (again, None);
+            return self.end_event(again, Owner::Pipe(index));
         };
         pipe.advance();
         // Armed before the packet goes on: what follows may put another into this pipe.
@@ -407,7 +403,6 @@ impl Engine {
         let armed = again.unwrap_or(Time::MAX);
         pipe.armed = armed;
         let forwarding = &self.net.passage.forwarding;
-        let mut ahead = None;
         match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
             Next::Interface(next) => {
                 let mut packet = packet;
@@ -416,10 +411,19 @@ impl Engine {
                 }
             }
             Next::Host if packet.is_train() => self.receive_train(&packet, now),
-            Next::Host => ahead = self.receive_here(&packet, armed, now),
+            Next::Host => {
+                let ahead = self.receive_here(&packet, armed, now);
+                self.end_event(again, Owner::Pipe(index));
+                if let Some(Ahead { at, packet }) = ahead {
+                    self.events += 1;
+                    self.fold(at, OwnerKey::of(Owner::Uplink(packet.way)));
+                    self.net.arrive_up(&packet, at);
+                }
+                return;
+            }
             Next::Nowhere => debug_assert!(false, "a packet left its way"),
         }
-        (again, ahead)
+        self.end_event(again, Owner::Pipe(index));
     }
 
     /// Something is due at an endpoint: its start, its stop, the app's timer, TCP's timer.
@@ -462,19 +466,25 @@ impl Engine {
     fn send_segments(&mut self, index: usize, now: Time) {
         let endpoint = &mut self.endpoints[index];
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
-        let mut last = None;
-        while let Transport::Tcp { connection, .. } = &mut endpoint.transport {
-            let alike = (last.as_mut()).is_some_and(|sent| connection.poll_alike(sent, now));
-            if !alike {
-                last = connection.poll_transmit(now);
+        // One place for all of a burst, as most of its packets differ in little from those before.
+        let mut packet = Packet::segment(Segment::default(), endpoint.way, 0, endpoint.tos);
+        let mut repeats = false;
+        while let (Transport::Tcp { connection, .. }, Some(segment)) =
+            (&mut endpoint.transport, packet.tcp_mut())
+        {
+            let (mut retransmission, mut tos) = (false, None);
+            if !repeats || !connection.poll_alike(segment, now) {
+                let Some(sent) = connection.poll_into(segment, now) else {
+                    break;
+                };
+                (repeats, retransmission) = (sent.repeats, sent.retransmission);
+                tos = Some(endpoint.tos | sent.ecn as u8);
             }
-            let Some(sent) = &last else {
-                break;
-            };
-            if sent.segment.payload > 0 && endpoint.is_first() {
-                recorder.sent(now, 1, u64::from(sent.retransmission));
+            if endpoint.way.is_forth() && segment.payload > 0 {
+                recorder.sent(now, 1, u64::from(retransmission));
             }
-            let packet = endpoint.segment(sent.segment, sent.ecn);
+            packet.len = endpoint.len_of(segment);
+            packet.tos = tos.unwrap_or(packet.tos);
             left(recorder, endpoint, &packet, now);
             self.net.emit_here(&packet, now);
         }

@@ -337,9 +337,15 @@ impl Endpoint {
     /// A segment as a packet.
     #[inline]
     pub(crate) fn segment(&self, segment: Segment, ecn: Codepoint) -> Packet {
-        let headers = self.header() + segment.varying_len();
-        let len = segment.payload.saturating_add(headers);
+        let len = self.len_of(&segment);
         Packet::segment(segment, self.way, len, self.tos | ecn as u8)
+    }
+
+    /// Length of the packet with a segment.
+    #[inline]
+    pub(crate) fn len_of(&self, segment: &Segment) -> u16 {
+        let headers = self.header() + segment.varying_len();
+        segment.payload.saturating_add(headers)
     }
 
     /// A datagram that is sent now as a packet.

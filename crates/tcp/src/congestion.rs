@@ -255,18 +255,14 @@ impl Control {
         tell!(self, control => control.on_established(rtt, now));
     }
 
+    /// Whether it listens to [arrivals](Self::on_ack_arrival): the most usual one does not.
     #[inline]
-    pub(crate) fn on_ack_arrival(&mut self, arrival: &AckArrival) {
-        // The most usual one does not listen.
-        if matches!(self.kind, Dispatch::Cubic(_)) {
-            return;
-        }
-        self.tell_arrival(*arrival);
+    pub(crate) fn hears_arrivals(&self) -> bool {
+        !matches!(self.kind, Dispatch::Cubic(_))
     }
 
     #[inline(never)]
-    fn tell_arrival(&mut self, arrival: AckArrival) {
-        let arrival = &arrival;
+    pub(crate) fn on_ack_arrival(&mut self, arrival: &AckArrival) {
         // Changes nothing of what it says.
         each!(&mut self.kind, control => control.on_ack_arrival(arrival));
     }

@@ -15,7 +15,7 @@ use crate::accecn::Reflector;
 use crate::config::{Config, Ecn};
 use crate::congestion::{CongestionControl, Control};
 use crate::receiver::Receiver;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, SackBlock, Segment};
 use crate::sender::{Outgoing, Sender};
 use crate::{Span, Time, seq};
 use alloc::boxed::Box;
@@ -32,6 +32,35 @@ pub struct Transmit {
     pub retransmission: bool,
     /// One [like it](Connection::poll_alike) may follow.
     repeats: bool,
+}
+
+impl Transmit {
+    /// Whether [another one like it](Connection::poll_alike) may follow.
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// The segment goes to a place, and what is told of it back.
+    #[inline]
+    fn into_parts(self, to: &mut Segment) -> Sent {
+        *to = self.segment;
+        Sent {
+            ecn: self.ecn,
+            retransmission: self.retransmission,
+            repeats: self.repeats,
+        }
+    }
+}
+
+/// What [`Connection::poll_into`] tells of a segment, as [`Transmit`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The ECN field of the IP header.
+    pub ecn: Codepoint,
+    /// Data that was sent before.
+    pub retransmission: bool,
+    /// [Another one like it](Connection::poll_alike) may follow.
+    pub repeats: bool,
 }
 
 /// What [`Connection::poll_transmit`] has to do.
@@ -213,27 +242,27 @@ impl Connection {
     )]
     #[inline(always)]
     pub fn receive(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
-        let mut received = Received::default();
-        if self.phase == Phase::Open && segment.flags.is_established() {
-            self.receive_open(segment, ecn, now, &mut received);
+        let is_usual = self.phase == Phase::Open && self.ecn != Ecn::Accurate;
+        if is_usual && segment.flags.is_established() {
+            self.receive_open(segment, self.is_marked(ecn), now)
         } else {
-            self.receive_rare(segment, ecn, now, &mut received);
+            self.receive_rare(segment, ecn, now)
         }
-        received
+    }
+
+    /// Whether the mark of a segment counts as RFC 3168 has it.
+    #[inline]
+    fn is_marked(&self, ecn: Codepoint) -> bool {
+        self.ecn == Ecn::Classic && ecn == Codepoint::Ce
     }
 
     /// A segment before or after the time in which data flows, or one that disturbs it.
     #[inline(never)]
-    fn receive_rare(
-        &mut self,
-        segment: &Segment,
-        ecn: Codepoint,
-        now: Time,
-        received: &mut Received,
-    ) {
+    fn receive_rare(&mut self, segment: &Segment, ecn: Codepoint, now: Time) -> Received {
+        let mut received = Received::default();
         if segment.flags.has(Flags::RST) {
             self.reset(segment);
-            return;
+            return received;
         }
         match self.phase {
             Phase::Closed => {
@@ -242,28 +271,28 @@ impl Connection {
                     seq: segment.ack,
                     ..Reset::default()
                 });
-                return;
+                return received;
             }
             Phase::Listen => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
                     self.answer_syn(segment, ecn, now);
                 }
-                return;
+                return received;
             }
             Phase::SynSent => {
-                self.receive_in_syn_sent(segment, ecn, now, received);
-                return;
+                self.receive_in_syn_sent(segment, ecn, now, &mut received);
+                return received;
             }
             Phase::SynReceived => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
                     // The SYN once more: our answer was lost.
                     self.receive_syn_again(segment, ecn);
-                    return;
+                    return received;
                 }
                 if !segment.flags.has(Flags::ACK) || segment.ack != self.isn.wrapping_add(1) {
-                    return;
+                    return received;
                 }
-                self.establish(segment, now, received);
+                self.establish(segment, now, &mut received);
                 self.read_last_ack(segment, now);
             }
             Phase::Open => {}
@@ -272,45 +301,44 @@ impl Connection {
             // A repeated SYN-ACK: our ACK was lost.
             self.receiver.ack_now = true;
             self.note_syn_ack(ecn);
-            return;
+            return received;
         }
         if segment.flags.has(Flags::ACK) {
-            self.receive_open(segment, ecn, now, received);
+            let news = if self.ecn == Ecn::Accurate {
+                self.receive_accurate(segment, ecn, now)
+            } else {
+                self.receive_open(segment, self.is_marked(ecn), now)
+            };
+            received = Received {
+                rtt: received.rtt.or(news.rtt),
+                established: received.established,
+                ..news
+            };
         }
+        received
     }
 
-    fn receive_open(
-        &mut self,
-        segment: &Segment,
-        ecn: Codepoint,
-        now: Time,
-        received: &mut Received,
-    ) {
-        let ce = match self.ecn {
-            Ecn::Off => false,
-            Ecn::Classic => ecn == Codepoint::Ce,
-            Ecn::Accurate => return self.receive_accurate(segment, ecn, now, received),
-        };
-        self.receive_read(segment, ce, now, received);
-    }
-
-    /// A segment whose flags for ECN are those of RFC 3168.
-    #[inline]
-    fn receive_read(&mut self, segment: &Segment, ce: bool, now: Time, received: &mut Received) {
+    /// A segment of an open connection, whose flags for ECN are those of RFC 3168.
+    #[inline(never)]
+    fn receive_open(&mut self, segment: &Segment, ce: bool, now: Time) -> Received {
         let acked = self.sender.on_ack(segment, self.isn, now);
         if acked.unacceptable {
             self.receiver.ack_now = true;
-            return;
+            return Received::default();
         }
-        received.acked = acked.bytes;
-        received.rtt = received.rtt.or(acked.rtt);
-        received.writable = acked.bytes > 0 && self.sender.take_writable();
+        let writable = acked.bytes > 0 && self.sender.take_writable();
         let rtt = &self.sender.rtt;
         let arrival = self.receiver.on_segment(segment, ce, rtt, now);
-        received.delivered = arrival.delivered;
-        received.peer_closed = arrival.closed;
         if arrival.closed && !self.sender.fin_sent() {
             self.passive_close = true;
+        }
+        Received {
+            delivered: arrival.delivered,
+            rtt: acked.rtt,
+            acked: acked.bytes,
+            writable,
+            established: false,
+            peer_closed: arrival.closed,
         }
     }
 
@@ -410,7 +438,7 @@ impl Connection {
     }
 
     /// The ACK of an end that [owes that](Owes::Ack), after which it owes nothing.
-    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
     pub fn take_ack(&mut self, now: Time) -> Transmit {
         debug_assert_eq!(self.owes(), Owes::Ack);
@@ -419,62 +447,72 @@ impl Connection {
     }
 
     /// The next segment to send, if any.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        let mut segment = Segment::default();
+        let sent = self.poll_into(&mut segment, now)?;
+        Some(Transmit {
+            segment,
+            ecn: sent.ecn,
+            retransmission: sent.retransmission,
+            repeats: sent.repeats,
+        })
+    }
+
+    /// [`poll_transmit`](Self::poll_transmit), with the segment in a place of the caller's, if there
+    /// is one.
     #[expect(
         clippy::inline_always,
         reason = "once for the way that most segments take"
     )]
     #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+    pub fn poll_into(&mut self, to: &mut Segment, now: Time) -> Option<Sent> {
         if self.phase != Phase::Open {
-            return self.poll_handshake(now);
+            return self.poll_handshake(now).map(|sent| sent.into_parts(to));
         }
         let owes = self.sender.window_probe | self.syn_ack_first | self.receiver.owes_earlier();
         if owes && let Some(sent) = self.poll_owed(now) {
-            return Some(sent);
+            return Some(sent.into_parts(to));
         }
         if self.sender.is_idle() {
             self.pace_timer = Time::MAX;
-            return self.owed_ack(now);
+            return self.owed_ack(to, now);
         }
-        let room = match self.receiver.sack_count() {
+        let blocks = self.receiver.sack_count();
+        let room = match blocks {
             0 => self.mss,
             blocks => self.mss.saturating_sub(Config::sack_len(blocks)).max(1),
         };
         if self.sender.is_calm() {
             if let Some(outgoing) = self.sender.poll_calm(room, now) {
-                let mut sent = self.data_here(&outgoing, room, now);
+                let mut sent = self.data_here(to, &outgoing, room, blocks, now);
                 sent.repeats = room == self.mss && !self.receiver.echo();
                 return Some(sent);
             }
             self.pace_timer = Time::MAX;
-            return self.owed_ack(now);
+            return self.owed_ack(to, now);
         }
         if let Some(outgoing) = self.sender.poll(room, now) {
-            return Some(self.data(&outgoing, room, now));
+            return Some(self.data(to, &outgoing, room, blocks, now));
         }
         self.pace_timer = if self.sender.pace_pending(now) {
             self.sender.pace_at
         } else {
             Time::MAX
         };
-        self.owed_ack(now)
+        self.owed_ack(to, now)
     }
 
     /// Whether another segment follows the one that was returned last, before any other input, and
     /// differs from that in its place and its payload only: the next one of a burst, into which it
-    /// turns that one. Otherwise [`poll_transmit`](Self::poll_transmit) tells what follows.
-    #[expect(clippy::inline_always, reason = "as `segment`")]
+    /// turns that one, which must [repeat](Transmit::repeats). Otherwise [`poll_transmit`](Self::poll_transmit) tells what follows.
+    #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
-    pub fn poll_alike(&mut self, sent: &mut Transmit, now: Time) -> bool {
-        if !sent.repeats {
-            return false;
-        }
+    pub fn poll_alike(&mut self, segment: &mut Segment, now: Time) -> bool {
         let Some(outgoing) = self.sender.poll_more(self.mss, now) else {
             return false;
         };
         debug_assert!(!outgoing.fin && !outgoing.reduced, "neither is calm");
         self.segments += 1;
-        let segment = &mut sent.segment;
         segment.seq = seq::wire(self.isn, outgoing.offset);
         segment.payload = outgoing.payload;
         segment.flags = if outgoing.push {
@@ -525,9 +563,9 @@ impl Connection {
 
     /// The acknowledgement that must not wait, if there is one.
     #[inline]
-    fn owed_ack(&mut self, now: Time) -> Option<Transmit> {
+    fn owed_ack(&mut self, to: &mut Segment, now: Time) -> Option<Sent> {
         let number = seq::wire(self.isn, self.sender.next);
-        (self.receiver.ack_now).then(|| self.plain(number, Flags::ACK, now))
+        (self.receiver.ack_now).then(|| self.plain(number, Flags::ACK, now).into_parts(to))
     }
 
     /// An ACK of what had arrived before the marks changed (RFC 8257 section 3.2).
@@ -563,11 +601,12 @@ impl Connection {
     }
 
     /// [`plain`](Self::plain), compiled into the way that most ACKs take.
-    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
     fn plain_here(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
         let count = self.receiver.sack_count();
-        let segment = self.segment(number, flags, count, true, true, now);
+        let mut segment = Segment::default();
+        self.fill(&mut segment, number, flags, count, [true, true], now);
         Transmit {
             segment,
             ecn: match self.ecn {
@@ -579,16 +618,30 @@ impl Connection {
         }
     }
 
-    /// A segment with data.
+    /// A segment with data. `room`: the payload that so many SACK blocks leave.
     #[inline(never)]
-    fn data(&mut self, outgoing: &Outgoing, room: u16, now: Time) -> Transmit {
-        self.data_here(outgoing, room, now)
+    fn data(
+        &mut self,
+        to: &mut Segment,
+        outgoing: &Outgoing,
+        room: u16,
+        blocks: u8,
+        now: Time,
+    ) -> Sent {
+        self.data_here(to, outgoing, room, blocks, now)
     }
 
     /// [`data`](Self::data), compiled into the way that most segments take.
-    #[expect(clippy::inline_always, reason = "as `segment`")]
+    #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
-    fn data_here(&mut self, outgoing: &Outgoing, room: u16, now: Time) -> Transmit {
+    fn data_here(
+        &mut self,
+        to: &mut Segment,
+        outgoing: &Outgoing,
+        room: u16,
+        blocks: u8,
+        now: Time,
+    ) -> Sent {
         let mut flags = Flags::ACK;
         if outgoing.fin {
             flags = flags.with(Flags::FIN);
@@ -601,13 +654,12 @@ impl Connection {
         }
         // A retransmission keeps its size: SACK blocks only if they fit beside it.
         let fits = outgoing.payload <= room;
-        let count = if fits { self.receiver.sack_count() } else { 0 };
+        let count = if fits { blocks } else { 0 };
         let number = seq::wire(self.isn, outgoing.offset);
-        let mut segment = self.segment(number, flags, count, false, fits, now);
-        segment.payload = outgoing.payload;
+        self.fill(to, number, flags, count, [false, fits], now);
+        to.payload = outgoing.payload;
         self.receiver.on_data_sent(now);
-        Transmit {
-            segment,
+        Sent {
             ecn: match self.ecn {
                 Ecn::Off => Codepoint::NotEct,
                 Ecn::Classic => self.classic_codepoint(outgoing),
@@ -618,41 +670,45 @@ impl Connection {
         }
     }
 
-    /// Inline: otherwise its result would be copied at once in larger pieces than it was written
-    /// in, which waits until those have left the store buffer.
+    /// Writes a segment: whether it is an ACK without data, and whether options fit beside its data.
+    ///
+    /// Inline: otherwise it would be copied at once in larger pieces than it was written in, which
+    /// waits until those have left the store buffer.
     #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
-    fn segment(
+    fn fill(
         &mut self,
+        to: &mut Segment,
         number: u32,
         flags: Flags,
         sack_count: u8,
-        is_pure: bool,
-        fits: bool,
+        [is_pure, fits]: [bool; 2],
         now: Time,
-    ) -> Segment {
+    ) {
         self.segments += 1;
         let (ts, ts_echo) = if self.receiver.timestamps() {
             (now, self.receiver.ts_recent())
         } else {
             (Time::ZERO, Time::ZERO)
         };
-        let mut segment = Segment {
+        *to = Segment {
             ts,
             ts_echo,
             seq: number,
             ack: self.receiver.ack_number(),
-            sack: self.receiver.sacks(sack_count),
+            sack: [SackBlock::default(); 3],
             window: self.receiver.offer(),
             payload: 0,
             flags,
             sack_count,
         };
+        if sack_count > 0 {
+            to.sack = self.receiver.sacks();
+        }
         if self.phase == Phase::Open && self.receiver.echo() {
-            segment = self.echo(segment, is_pure, fits);
+            *to = self.echo(*to, is_pure, fits);
         }
         self.receiver.on_ack_sent();
-        segment
     }
 }
 

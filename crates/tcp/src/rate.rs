@@ -76,6 +76,8 @@ impl RateEstimator {
     }
 
     /// Bytes arrived; the sample of the newest segment among them.
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     pub(crate) fn on_delivered(
         &mut self,
         bytes: u64,

@@ -285,10 +285,17 @@ impl Receiver {
     }
 
     /// How many SACK blocks the next segment carries.
+    #[inline]
     pub(crate) fn sack_count(&self) -> u8 {
-        if !self.sack {
+        if !self.sack || (self.store.is_empty() && self.duplicate.is_none() && self.told.is_none())
+        {
             return 0;
         }
+        self.count_blocks()
+    }
+
+    #[inline(never)]
+    fn count_blocks(&self) -> u8 {
         (self.reported().len() + usize::from(self.duplicate.is_some())).min(3) as u8
     }
 
@@ -300,17 +307,9 @@ impl Receiver {
         }
     }
 
-    /// So many SACK blocks, the duplicate report first.
-    #[inline]
-    pub(crate) fn sacks(&self, count: u8) -> [SackBlock; 3] {
-        if count == 0 {
-            return [SackBlock::default(); 3];
-        }
-        self.blocks()
-    }
-
+    /// The SACK blocks, the duplicate report first.
     #[inline(never)]
-    fn blocks(&self) -> [SackBlock; 3] {
+    pub(crate) fn sacks(&self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
         let ranges = self.duplicate.iter().chain(self.reported());
         for (block, &(start, end)) in blocks.iter_mut().zip(ranges) {
@@ -378,7 +377,8 @@ impl Receiver {
 
     /// A segment with data, a FIN, or an old sequence number. `ce`: the IP header was marked;
     /// `rtt`: this side's round trips, and the timeout, after which the peer counts as idle.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     pub(crate) fn on_segment(
         &mut self,
         segment: &Segment,
@@ -562,6 +562,8 @@ impl Receiver {
     }
 
     /// While the window grows, the peer hears of it at once. `gaps`: bytes that wait behind gaps.
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     fn grow(&mut self, len: u16, in_order: bool, gaps: u64) {
         if self.window.grow(len, in_order, gaps, self.held) {
             self.quick |= 1;
@@ -569,6 +571,8 @@ impl Receiver {
     }
 
     /// Linux `tcp_measure_rcv_mss`: how long full segments are, and whether a write ends here.
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     fn measure(&mut self, segment: &Segment) {
         let len = segment.payload;
         let push = segment.flags.has(Flags::PSH);

@@ -120,6 +120,10 @@ pub(crate) struct Sender {
     refill_at: u64,
     push_at: u64,
     buffered: u64,
+    /// The app goes on waiting, and the buffer stays as it is, until SND.UNA gets here or the
+    /// window asks for more than so many segments.
+    stays_until: u64,
+    stays_for: u64,
     last_sent: Time,
     pub(crate) data_segments: u64,
     prr: Prr,
@@ -199,6 +203,8 @@ impl Sender {
             refill_at: 0,
             push_at: u64::MAX,
             buffered: 1,
+            stays_until: 0,
+            stays_for: 0,
             lost_by_timer: 0,
             times_one: config.timed_segment,
             timed: None,
@@ -240,7 +246,8 @@ impl Sender {
 
     /// An app with more to write than the send buffer holds fills it, if enough is free. ns-2's
     /// senders have no buffer.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     fn fill_buffer(&mut self) {
         if self.ns2.is_some() {
             self.buffered = u64::MAX;
@@ -252,8 +259,21 @@ impl Sender {
             return;
         }
         let (window, windows) = (self.control.window(), self.control.buffered_windows());
+        if from < self.stays_until && writes::wanted(window, windows) <= self.stays_for {
+            self.refill_at = from + 1;
+            return;
+        }
+        self.ask_to_refill(from, spared);
+    }
+
+    /// [`fill_buffer`](Self::fill_buffer) where it is not known that nothing changes.
+    #[inline(never)]
+    fn ask_to_refill(&mut self, from: u64, spared: u64) {
+        let (window, windows) = (self.control.window(), self.control.buffered_windows());
         if self.writes.stays(from, self.written, window, windows) {
             self.refill_at = self.writes.ask(from, self.send_buffer);
+            (self.stays_until, self.stays_for) =
+                self.writes.stays_until(self.written, self.send_buffer);
             return;
         }
         self.refill(spared);
@@ -278,6 +298,7 @@ impl Sender {
             // on in it. Each train is.
             u64::MAX
         };
+        self.stays_until = 0;
     }
 
     /// Takes up to `bytes` into the send buffer.
@@ -324,6 +345,7 @@ impl Sender {
     /// The send buffer holds so many bytes now, and this many at most.
     pub(crate) fn set_buffer(&mut self, start: u64, most: u64) {
         self.send_buffer = most;
+        self.stays_until = 0;
         self.writes.set_room(start.min(most));
     }
 
@@ -351,6 +373,7 @@ impl Sender {
         self.fin_waits = self.ns2.is_none();
         if self.written == ENDLESS {
             self.written = self.next;
+            self.stays_until = 0;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::app;
+use crate::calendar::{Owner, OwnerKey};
 use crate::host::{Endpoint, Transport};
 use crate::packet::{Body, Packet};
 use crate::tap::Seen;
@@ -147,16 +148,26 @@ impl Engine {
         left(recorder, endpoint, &packet, now);
         // What is not in the calendar yet: this pipe's next packet, the endpoint's timer, and what
         // is done between events.
-        let unknown = armed.min(endpoint.deadline()).min(self.look_at);
+        let deadline = endpoint.deadline();
+        let unknown = armed.min(deadline).min(self.look_at);
         let before = unknown.min(self.ahead_before);
+        // As `arm_endpoint`, whose event comes after the packet's.
+        let arms = deadline < endpoint.armed;
+        if arms {
+            endpoint.armed = deadline;
+        }
         let at = self.net.emit_last(&packet, before, now);
-        self.arm_endpoint(index);
+        if arms {
+            let source = OwnerKey::of(Owner::Endpoint(index));
+            self.net.passage.calendar.push(deadline, source);
+        }
         at.map(|at| Ahead { at, packet })
     }
 }
 
 /// Tells a pair of observers of a packet that is sent, where it does not say when that was.
-#[inline]
+#[expect(clippy::inline_always, reason = "mostly there is none")]
+#[inline(always)]
 pub(super) fn left(recorder: &mut FlowRecorder, endpoint: &Endpoint, packet: &Packet, now: Time) {
     if let Some(spp) = recorder.spp()
         && endpoint.paired

@@ -19,8 +19,7 @@ impl Connection {
         segment: &Segment,
         ecn: Codepoint,
         now: Time,
-        received: &mut Received,
-    ) {
+    ) -> Received {
         self.note_option(segment);
         self.sender.note_ace(segment.flags.ace());
         // To the rest it is an ACK with an echo, so that none is taken for a plain one.
@@ -28,13 +27,14 @@ impl Connection {
             flags: segment.flags.with_ace(ECE),
             ..*segment
         };
-        self.receive_read(&read, false, now, received);
+        let received = self.receive_open(&read, false, now);
         let unacknowledged = self.receiver.has_unacknowledged();
         if let Some(reflector) = &mut self.accurate {
             let prompt = reflector.note(ecn, segment.payload, unacknowledged);
             self.receiver.ack_now |= prompt;
         }
         self.leave_room();
+        received
     }
 
     /// The segment that ends the handshake at the end that listened.

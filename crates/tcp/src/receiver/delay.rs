@@ -74,6 +74,8 @@ impl Receiver {
     }
 
     /// RFC 5681 section 4.2. `srtt`: zero if nothing of ours has been acknowledged yet.
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     pub(super) fn schedule_ack(&mut self, filled_gap: bool, srtt: Span, now: Time) {
         if self.delay_max.is_zero() {
             self.ack_now = true;
@@ -100,6 +102,8 @@ impl Receiver {
     }
 
     /// Linux `tcp_send_delayed_ack`.
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     fn delay_ack(&mut self, srtt: Span, now: Time) {
         let round_trip = if srtt.is_zero() {
             Span::MAX
@@ -150,6 +154,8 @@ impl Receiver {
     }
 
     /// Data came in order (Linux `tcp_event_data_recv`).
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     pub(super) fn note_activity(&mut self, rto: Span, now: Time) {
         let distance = self.last_data.replace(now).map(|last| now - last);
         match distance {

@@ -183,6 +183,8 @@ impl Window {
 
     /// Data came: in order, or behind a gap. Returns whether the window grew, in which case the
     /// peer should hear of it at once (`tcp_grow_window`).
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     pub(super) fn grow(&mut self, len: u16, in_order: bool, gaps: u64, unread: u64) -> bool {
         // Small segments cost as much memory as large ones: who sends them earns no larger window.
         if self.earned >= self.clamp || (in_order && len < LEAST_GROWING) {
@@ -214,6 +216,8 @@ impl Window {
     }
 
     /// A segment answers one of ours: a round trip (`tcp_rcv_rtt_measure_ts`).
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     pub(super) fn note_echo(&mut self, segment: &Segment, full: u16, now: Time) {
         // Of those that echo the same millisecond the first one: the echo of a later one is nearer
         // to the next, so that its round trip would more often count as a millisecond longer.

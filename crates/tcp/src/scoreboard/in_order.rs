@@ -17,7 +17,8 @@ impl Scoreboard {
     /// Removes everything below `una` if that is whole segments, none of which was sent twice, and
     /// nothing on the board is out of order. It does what [`ack_through`](Self::ack_through) does
     /// then.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     pub(crate) fn ack_in_order(&mut self, una: u64, now: Time) -> Option<InOrder> {
         // With anything marked, each record has to be asked: its marks go with it, and so must
         // their counts.

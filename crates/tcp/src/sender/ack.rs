@@ -16,6 +16,12 @@ fn stamped(echo: Time, now: Time) -> Span {
     Span::from_millis((ticks(now) - ticks(echo)).max(1))
 }
 
+/// Whether an ACK tells of neither marks nor gaps.
+#[inline]
+fn is_plain(segment: &Segment) -> bool {
+    !segment.flags.has(Flags::ECE) && segment.sack_count == 0
+}
+
 /// What the connection learns from an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
@@ -91,14 +97,24 @@ struct Prior {
 
 impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
+    #[expect(
+        clippy::inline_always,
+        reason = "of an end that only receives it is little"
+    )]
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
-        let plain = !segment.flags.has(Flags::ECE) && segment.sack_count == 0;
         // With data for an end that only receives. (ns-2's senders keep no scoreboard.)
-        let repeats = plain && self.ns2.is_none() && segment.ack == seq::wire(isn, self.una);
-        if repeats && !self.has_outstanding() {
+        let repeats = self.ns2.is_none() && segment.ack == seq::wire(isn, self.una);
+        if repeats && !self.has_outstanding() && is_plain(segment) {
             self.update_window(self.una, segment.window, false);
             return Acked::default();
         }
+        self.on_other_ack(segment, isn, now)
+    }
+
+    /// [`on_ack`](Self::on_ack) of an end that sends.
+    #[inline(never)]
+    fn on_other_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         let ack = seq::offset(isn, segment.ack, self.una);
         if self.ns2.is_some() && ack <= self.next {
             return self.ns2_ack(ack, segment.ts_echo, now);
@@ -109,9 +125,18 @@ impl Sender {
                 ..Acked::default()
             };
         }
-        if plain && let Some(acked) = self.on_plain_ack(ack, segment, now) {
+        if is_plain(segment)
+            && let Some(acked) = self.on_plain_ack(ack, segment, now)
+        {
             return acked;
         }
+        self.on_any_ack(ack, segment, isn, now)
+    }
+
+    /// [`on_ack`](Self::on_ack) of any ACK that can be one of this connection's. A function of its
+    /// own, as what it needs of registers and stack would otherwise be missing where most pass.
+    #[inline(never)]
+    fn on_any_ack(&mut self, ack: u64, segment: &Segment, isn: u32, now: Time) -> Acked {
         let prior_una = self.una;
         let stale = ack < self.una;
         // A stale ACK may still carry SACK blocks that a later one had no room for.
@@ -179,7 +204,8 @@ impl Sender {
     /// The ACK of which nothing has to be asked (what Van Jacobson's header prediction finds): it
     /// acknowledges in order what was sent once while nothing is amiss, or comes late to an end
     /// that only receives. What it does is what [`on_ack`](Self::on_ack) does then.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     fn on_plain_ack(&mut self, ack: u64, segment: &Segment, now: Time) -> Option<Acked> {
         if !self.has_outstanding() {
             self.update_window(ack.max(self.una), segment.window, ack < self.una);
@@ -251,21 +277,25 @@ impl Sender {
         }
         // Before recovery, which may end by this very ACK: Westwood counts the ACKs of a recovery
         // too.
-        let (marked, marked_bytes) = facts.marked_of(out.delivered, out.delivered_bytes);
-        self.control.on_ack_arrival(&AckArrival {
-            now,
-            acked: out.acked,
-            rtt: newest_rtt,
-            delivered: out.delivered,
-            marked,
-            delivered_bytes: out.delivered_bytes,
-            marked_bytes,
-            una: self.una,
-            next: self.next,
-        });
+        if self.control.hears_arrivals() {
+            let (marked, marked_bytes) = facts.marked_of(out.delivered, out.delivered_bytes);
+            self.control.on_ack_arrival(&AckArrival {
+                now,
+                acked: out.acked,
+                rtt: newest_rtt,
+                delivered: out.delivered,
+                marked,
+                delivered_bytes: out.delivered_bytes,
+                marked_bytes,
+                una: self.una,
+                next: self.next,
+            });
+        }
         // F-RTO asks for new data once: for the ACK that has asked.
         self.recovery.prefer_new = false;
-        self.end_tail_probe(facts, out, now);
+        if !PLAIN {
+            self.end_tail_probe(facts, out, now);
+        }
         // Re-arm also when SACKs come from segments sent after the head (else a lost
         // retransmission of the head would never time out, or always too early).
         let sack_fresh = out
@@ -344,6 +374,8 @@ impl Sender {
 
     /// Returns whether the window's right edge moved forward. It moves back only with an ACK of
     /// something new (Linux `tcp_may_update_window`).
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     fn update_window(&mut self, ack: u64, window: u32, stale: bool) -> bool {
         let window = u64::from(window);
         let edge = ack + window;
@@ -407,7 +439,8 @@ impl Sender {
 
     /// RTT samples (Karn's rule; timestamps where it forbids). Returns the one for the
     /// estimator and the one of the newest segment.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     fn measure(&mut self, facts: &Facts, out: &Outcome) -> (Option<Span>, Option<Span>) {
         let now = out.now;
         // Karn's rule: the ACK of something that was sent twice does not tell which of both it

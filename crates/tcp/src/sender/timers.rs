@@ -112,6 +112,8 @@ impl Sender {
 
     /// Arms a tail loss probe if one makes sense; `advanced`: an ACK has just restarted the
     /// timer (RFC 8985 section 7.2).
+    #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
+    #[inline(always)]
     pub(super) fn schedule_probe(&mut self, advanced: bool, now: Time) -> bool {
         let calm = matches!(self.recovery.state, Recovery::Open | Recovery::Reduced);
         if !self.rack || self.board.is_empty() || !calm || self.board.sacked() > 0 {

@@ -55,6 +55,12 @@ pub(super) fn spared(sacked: u32, mss: u16) -> u64 {
     u64::from(sacked) * (OVERHEAD * mss / (mss + OVERHEAD))
 }
 
+/// Segments that the buffer is to be made for.
+#[inline]
+pub(super) fn wanted(window: u32, windows: u32) -> u64 {
+    u64::from(window.clamp(WINDOWS.0, WINDOWS.1)) * u64::from(windows)
+}
+
 /// The send buffer, and the ends of writes that have not been sent yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writes {
@@ -80,8 +86,7 @@ impl Writes {
     /// spared bytes included, at which to ask again; zero if it holds all that was asked.
     pub(super) fn fill(&mut self, demand: &Demand) -> (u64, u64) {
         let mss = u64::from(demand.mss);
-        let window = demand.window.clamp(WINDOWS.0, WINDOWS.1);
-        let segments = u64::from(window) * u64::from(demand.windows);
+        let segments = wanted(demand.window, demand.windows);
         let fits = demand.written <= demand.una + demand.spared + self.room;
         // Asked with each ACK of a growing buffer: no division unless the window has grown. Linux
         // makes the buffer larger only for a socket that waits for room (`SOCK_NOSPACE`).
@@ -122,11 +127,21 @@ impl Writes {
     /// is, and the window has not grown. Of a buffer that may still grow most ACKs find that.
     #[inline]
     pub(super) fn stays(&self, from: u64, written: u64, window: u32, windows: u32) -> bool {
-        let segments = u64::from(window.clamp(WINDOWS.0, WINDOWS.1)) * u64::from(windows);
         self.waiting
-            && segments <= self.made_for
+            && wanted(window, windows) <= self.made_for
             && written > from + self.room
             && from + self.room / 3 * 2 < self.end
+    }
+
+    /// Of a buffer that [stays](Self::stays): until which `from`, and for how many segments, it
+    /// does, as far as that must be asked with each ACK.
+    pub(super) fn stays_until(&self, written: u64, most: u64) -> (u64, u64) {
+        if self.room < most {
+            let until = (self.end - self.room / 3 * 2).min(written - self.room);
+            (until, self.made_for)
+        } else {
+            (0, 0)
+        }
     }
 
     /// Writes up to `end`, call by call.

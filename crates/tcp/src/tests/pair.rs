@@ -121,7 +121,8 @@ impl Pair {
             let (end, now) = (&mut self.ends[side], self.now);
             let looks = cfg!(test) && self.sent[side] < 40;
             let copy = looks.then(|| end.fork()).flatten();
-            let alike = last.as_mut().is_some_and(|last| end.poll_alike(last, now));
+            let alike = (last.as_mut().filter(|last| last.repeats()))
+                .is_some_and(|last| end.poll_alike(&mut last.segment, now));
             if !alike {
                 last = match end.owes() {
                     Owes::Ack => Some(end.take_ack(now)),
