@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use receive::{Ahead, left};
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
-use sojourn_tcp::{Segment, State};
+use sojourn_tcp::{Codepoint, Segment, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{CongestionState, FlowRecorder, Progress, WorldName};
 
@@ -159,16 +159,22 @@ impl Engine {
             Watch::Seldom => limit + Span::from_nanos(1),
             Watch::News | Watch::Single => Time::ZERO,
         };
+        // Before it an event happens without anything to be asked.
+        let mut quiet = Time::ZERO;
         loop {
             let (now, source) = self.net.passage.calendar.next();
-            if now > limit {
-                return Ok(if now > over {
-                    Advance::Over
-                } else {
-                    Advance::Until
-                });
+            if now >= quiet {
+                if now > limit {
+                    return Ok(if now > over {
+                        Advance::Over
+                    } else {
+                        Advance::Until
+                    });
+                }
+                self.look_before(now);
+                quiet = self.look_at.min(limit);
             }
-            self.step(now, source);
+            self.happen(now, source);
             if self.events < pause {
                 continue;
             }
@@ -238,12 +244,24 @@ impl Engine {
     }
 
     /// Lets the next event happen, which is this one.
-    #[expect(clippy::inline_always, reason = "it is what the loop does")]
-    #[inline(always)]
+    #[cfg(test)]
     pub(crate) fn step(&mut self, now: Time, source: OwnerKey) {
+        self.look_before(now);
+        self.happen(now, source);
+    }
+
+    /// Does what is due before an event.
+    #[inline]
+    fn look_before(&mut self, now: Time) {
         if now >= self.look_at {
             self.look(now);
         }
+    }
+
+    /// Lets the next event happen, before which nothing is due.
+    #[expect(clippy::inline_always, reason = "it is what the loop does")]
+    #[inline(always)]
+    fn happen(&mut self, now: Time, source: OwnerKey) {
         self.net.passage.calendar.begin();
         self.events += 1;
         // Also events that turn out to be stale: two runs that part differ here first.
@@ -382,7 +400,7 @@ impl Engine {
     }
 
     /// The packet at the head of a pipe arrives.
-    #[expect(clippy::inline_always, reason = "as `step`")]
+    #[expect(clippy::inline_always, reason = "as `happen`")]
     #[inline(always)]
     fn pipe_event(&mut self, index: usize, now: Time) {
         let pipe = &mut self.net.passage.pipes[index];
@@ -467,24 +485,27 @@ impl Engine {
         let endpoint = &mut self.endpoints[index];
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
         // One place for all of a burst, as most of its packets differ in little from those before.
-        let mut packet = Packet::segment(Segment::default(), endpoint.way, 0, endpoint.tos);
-        let mut repeats = false;
+        let mut packet = Packet::segment(Segment::default(), endpoint.way, 0, 0);
+        let (mut repeats, mut ecn) = (false, Codepoint::NotEct);
         while let (Transport::Tcp { connection, .. }, Some(segment)) =
             (&mut endpoint.transport, packet.tcp_mut())
         {
-            let (mut retransmission, mut tos) = (false, None);
-            if !repeats || !connection.poll_alike(segment, now) {
+            let mut retransmission = false;
+            if repeats {
+                if !connection.poll_alike(segment, now) {
+                    break;
+                }
+            } else {
                 let Some(sent) = connection.poll_into(segment, now) else {
                     break;
                 };
-                (repeats, retransmission) = (sent.repeats, sent.retransmission);
-                tos = Some(endpoint.tos | sent.ecn as u8);
+                (repeats, retransmission, ecn) = (sent.repeats, sent.retransmission, sent.ecn);
             }
             if endpoint.way.is_forth() && segment.payload > 0 {
                 recorder.sent(now, 1, u64::from(retransmission));
             }
             packet.len = endpoint.len_of(segment);
-            packet.tos = tos.unwrap_or(packet.tos);
+            packet.tos = endpoint.tos | ecn as u8;
             left(recorder, endpoint, &packet, now);
             self.net.emit_here(&packet, now);
         }

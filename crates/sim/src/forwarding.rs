@@ -96,7 +96,7 @@ pub(crate) struct Table {
     interfaces: usize,
     /// By direction.
     route_of: Vec<u32>,
-    /// By route.
+    /// By direction.
     firsts: Vec<u32>,
     /// By route, then interface.
     legs: Vec<Leg>,
@@ -114,9 +114,9 @@ impl Table {
 
     /// Gives the next direction its route.
     pub(crate) fn push(&mut self, route: Route) {
+        self.firsts.push(route.first);
         let number = self.known.get(&route).copied().unwrap_or_else(|| {
-            let number = self.firsts.len() as u32;
-            self.firsts.push(route.first);
+            let number = self.known.len() as u32;
             self.legs.extend(&route.legs);
             self.known.insert(route, number);
             number
@@ -135,7 +135,7 @@ impl Table {
 
     #[inline]
     fn first(&self, way: Way) -> usize {
-        self.firsts[self.route_of[way.index()] as usize] as usize
+        self.firsts[way.index()] as usize
     }
 
     #[expect(clippy::inline_always, reason = "it is three reads")]

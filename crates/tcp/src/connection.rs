@@ -437,13 +437,14 @@ impl Connection {
         }
     }
 
-    /// The ACK of an end that [owes that](Owes::Ack), after which it owes nothing.
+    /// Puts the ACK of an end that [owes that](Owes::Ack) in a place of the caller's; after it the end
+    /// owes nothing. Returns the ECN field of its IP header.
     #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
-    pub fn take_ack(&mut self, now: Time) -> Transmit {
+    pub fn take_ack(&mut self, to: &mut Segment, now: Time) -> Codepoint {
         debug_assert_eq!(self.owes(), Owes::Ack);
         let number = seq::wire(self.isn, self.sender.next);
-        self.plain_here(number, Flags::ACK, now)
+        self.plain_here(to, number, Flags::ACK, now)
     }
 
     /// The next segment to send, if any.
@@ -503,12 +504,14 @@ impl Connection {
     }
 
     /// Whether another segment follows the one that was returned last, before any other input, and
-    /// differs from that in its place and its payload only: the next one of a burst, into which it
-    /// turns that one, which must [repeat](Transmit::repeats). Otherwise [`poll_transmit`](Self::poll_transmit) tells what follows.
+    /// which [repeats](Transmit::repeats): then that is turned into it, from which it differs in its
+    /// place and its payload only. Otherwise there is no more to send.
     #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
     pub fn poll_alike(&mut self, segment: &mut Segment, now: Time) -> bool {
-        let Some(outgoing) = self.sender.poll_more(self.mss, now) else {
+        let Some(outgoing) = self.sender.poll_calm(self.mss, now) else {
+            self.pace_timer = Time::MAX;
+            debug_assert!(!self.receiver.ack_now, "the last one was an ACK too");
             return false;
         };
         debug_assert!(!outgoing.fin && !outgoing.reduced, "neither is calm");
@@ -597,24 +600,25 @@ impl Connection {
     /// A segment without data.
     #[inline(never)]
     fn plain(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
-        self.plain_here(number, flags, now)
-    }
-
-    /// [`plain`](Self::plain), compiled into the way that most ACKs take.
-    #[expect(clippy::inline_always, reason = "as `fill`")]
-    #[inline(always)]
-    fn plain_here(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
-        let count = self.receiver.sack_count();
         let mut segment = Segment::default();
-        self.fill(&mut segment, number, flags, count, [true, true], now);
+        let ecn = self.plain_here(&mut segment, number, flags, now);
         Transmit {
             segment,
-            ecn: match self.ecn {
-                Ecn::Accurate => self.ack_codepoint(),
-                Ecn::Off | Ecn::Classic => Codepoint::NotEct,
-            },
+            ecn,
             retransmission: false,
             repeats: false,
+        }
+    }
+
+    /// [`plain`](Self::plain), compiled into the way that most ACKs take. Returns the ECN field.
+    #[expect(clippy::inline_always, reason = "as `fill`")]
+    #[inline(always)]
+    fn plain_here(&mut self, to: &mut Segment, number: u32, flags: Flags, now: Time) -> Codepoint {
+        let count = self.receiver.sack_count();
+        self.fill(to, number, flags, count, [true, true], now);
+        match self.ecn {
+            Ecn::Accurate => self.ack_codepoint(),
+            Ecn::Off | Ecn::Classic => Codepoint::NotEct,
         }
     }
 
@@ -714,6 +718,18 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
+    /// [`take_ack`](Self::take_ack), as [`poll_transmit`](Self::poll_transmit) returns it.
+    pub(crate) fn poll_ack(&mut self, now: Time) -> Transmit {
+        let mut segment = Segment::default();
+        let ecn = self.take_ack(&mut segment, now);
+        Transmit {
+            segment,
+            ecn,
+            retransmission: false,
+            repeats: false,
+        }
+    }
+
     /// Checks the scoreboard's counters against a scan.
     pub(crate) fn check(&self) {
         self.sender.board.check();

@@ -234,7 +234,17 @@ impl Segment {
     }
 
     /// Bytes of the options of varying length: SACK and AccECN.
+    #[expect(clippy::inline_always, reason = "most segments have none")]
+    #[inline(always)]
     pub fn varying_len(&self) -> u16 {
+        match self.sack_count {
+            0 => 0,
+            _ => self.options_len(),
+        }
+    }
+
+    #[inline(never)]
+    fn options_len(&self) -> u16 {
         let blocks = self.sack_count & BLOCKS;
         let sack = crate::Config::sack_len(blocks);
         if self.sack_count == blocks {

@@ -7,7 +7,7 @@ use crate::host::{Endpoint, Transport};
 use crate::packet::{Body, Packet};
 use crate::tap::Seen;
 use sojourn_apps::Input;
-use sojourn_tcp::{Codepoint, Owes};
+use sojourn_tcp::{Codepoint, Owes, Segment};
 use sojourn_units::Time;
 use sojourn_world::FlowRecorder;
 
@@ -97,11 +97,18 @@ impl Engine {
                 {
                     recorder.rtt(now, rtt);
                 }
+                let mut tells = news.established | news.writable;
+                let mut notable = false;
                 if news.delivered > 0 {
-                    let notable = app::deliver(endpoint, recorder, news.delivered, now);
-                    if notable | endpoint.hears {
-                        self.hear(index, news.delivered, notable, now);
-                    }
+                    notable = app::deliver(endpoint, recorder, news.delivered, now);
+                    tells |= notable | endpoint.hears;
+                }
+                if !tells {
+                    // The app has not been asked, and wants nothing.
+                    return self.answer(index, armed, now);
+                }
+                if news.delivered > 0 && (notable | self.endpoints[index].hears) {
+                    self.hear(index, news.delivered, notable, now);
                 }
                 if news.established | news.writable {
                     self.turn(index, news, now);
@@ -111,27 +118,37 @@ impl Engine {
                 debug_assert!(false, "a segment for a socket of datagrams");
             }
         }
-        self.answer(index, armed, now)
+        self.answer_told(index, armed, now)
     }
 
-    /// Sends what a packet has made an endpoint send.
-    #[expect(clippy::inline_always, reason = "as `receive_here`")]
-    #[inline(always)]
-    fn answer(&mut self, index: usize, armed: Time, now: Time) -> Option<Ahead> {
-        // Of the segments that data comes in every other one leaves nothing to be done, and of the
-        // others most an ACK.
+    /// Sends what a packet has made an endpoint send, whose app has heard of it.
+    #[inline(never)]
+    fn answer_told(&mut self, index: usize, armed: Time, now: Time) -> Option<Ahead> {
         if self.wishes.connections.is_empty() && self.datagrams.is_empty() {
-            match self.endpoints[index].transport.owes() {
-                Owes::Nothing => {
-                    self.arm_endpoint(index);
-                    return None;
-                }
-                Owes::Ack => return self.acknowledge(index, armed, now),
-                Owes::More => {}
-            }
+            return self.answer(index, armed, now);
         }
         self.flush(index, now);
         None
+    }
+
+    /// Sends what a segment has made an endpoint send, without its app.
+    #[expect(clippy::inline_always, reason = "as `receive_here`")]
+    #[inline(always)]
+    fn answer(&mut self, index: usize, armed: Time, now: Time) -> Option<Ahead> {
+        debug_assert!(self.wishes.connections.is_empty() && self.datagrams.is_empty());
+        // Of the segments that data comes in every other one leaves nothing to be done, and of the
+        // others most an ACK.
+        match self.endpoints[index].transport.owes() {
+            Owes::Nothing => {
+                self.arm_endpoint(index);
+                None
+            }
+            Owes::Ack => self.acknowledge(index, armed, now),
+            Owes::More => {
+                self.flush(index, now);
+                None
+            }
+        }
     }
 
     /// [`flush`](Self::flush) of an end that owes an ACK only.
@@ -142,8 +159,12 @@ impl Engine {
         let Transport::Tcp { connection, .. } = &mut endpoint.transport else {
             return None;
         };
-        let sent = connection.take_ack(now);
-        let packet = endpoint.segment(sent.segment, sent.ecn);
+        let mut packet = Packet::segment(Segment::default(), endpoint.way, 0, 0);
+        if let Some(segment) = packet.tcp_mut() {
+            let ecn = connection.take_ack(segment, now);
+            packet.len = endpoint.len_of(segment);
+            packet.tos = endpoint.tos | ecn as u8;
+        }
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
         left(recorder, endpoint, &packet, now);
         // What is not in the calendar yet: this pipe's next packet, the endpoint's timer, and what

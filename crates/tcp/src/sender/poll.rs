@@ -49,7 +49,8 @@ impl Sender {
         !odd && calm && self.ns2.is_none() && !self.paced()
     }
 
-    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are.
+    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are. What it sends
+    /// leaves it so.
     #[expect(
         clippy::inline_always,
         reason = "once for the way that most segments take"
@@ -73,19 +74,6 @@ impl Sender {
             self.note_limit(now);
         }
         None
-    }
-
-    /// The next segment behind one that [`poll_calm`](Self::poll_calm) has just returned, if the
-    /// windows let it go.
-    #[expect(clippy::inline_always, reason = "as `poll_calm`")]
-    #[inline(always)]
-    pub(crate) fn poll_more(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        let in_flight = self.board.in_flight();
-        if in_flight >= self.control.window() {
-            return None;
-        }
-        let len = self.fresh_len_here(room)?;
-        Some(self.send_fresh::<true>(len, in_flight, now))
     }
 
     fn next_of_any(&mut self, room: u16, now: Time) -> Option<Outgoing> {

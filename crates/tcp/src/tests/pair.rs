@@ -121,14 +121,13 @@ impl Pair {
             let (end, now) = (&mut self.ends[side], self.now);
             let looks = cfg!(test) && self.sent[side] < 40;
             let copy = looks.then(|| end.fork()).flatten();
-            let alike = (last.as_mut().filter(|last| last.repeats()))
-                .is_some_and(|last| end.poll_alike(&mut last.segment, now));
-            if !alike {
-                last = match end.owes() {
-                    Owes::Ack => Some(end.take_ack(now)),
+            last = match last.filter(Transmit::repeats) {
+                Some(mut last) => end.poll_alike(&mut last.segment, now).then_some(last),
+                None => match end.owes() {
+                    Owes::Ack => Some(end.poll_ack(now)),
                     Owes::Nothing | Owes::More => end.poll_transmit(now),
-                };
-            }
+                },
+            };
             if let Some(mut copy) = copy {
                 assert_eq!(copy.poll_transmit(now), last);
                 assert_eq!(format!("{copy:?}"), format!("{end:?}"));
