@@ -35,6 +35,16 @@ pub struct Transmit {
 }
 
 impl Transmit {
+    /// A segment without data, as [`Connection::take_ack`] puts it in a place.
+    pub const fn without_data(segment: Segment, ecn: Codepoint) -> Self {
+        Self {
+            segment,
+            ecn,
+            retransmission: false,
+            repeats: false,
+        }
+    }
+
     /// Whether [another one like it](Connection::poll_alike) may follow.
     pub fn repeats(&self) -> bool {
         self.repeats
@@ -437,8 +447,8 @@ impl Connection {
         }
     }
 
-    /// Puts the ACK of an end that [owes that](Owes::Ack) in a place of the caller's; after it the end
-    /// owes nothing. Returns the ECN field of its IP header.
+    /// Puts the ACK of an end that [owes that](Owes::Ack) in a place of the caller's. After it the
+    /// end owes nothing. Returns the ECN field of its IP header.
     #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
     pub fn take_ack(&mut self, to: &mut Segment, now: Time) -> Codepoint {
@@ -459,8 +469,7 @@ impl Connection {
         })
     }
 
-    /// [`poll_transmit`](Self::poll_transmit), with the segment in a place of the caller's, if there
-    /// is one.
+    /// [`poll_transmit`](Self::poll_transmit), which puts the segment in a place of the caller's.
     #[expect(
         clippy::inline_always,
         reason = "once for the way that most segments take"
@@ -503,9 +512,9 @@ impl Connection {
         self.owed_ack(to, now)
     }
 
-    /// Whether another segment follows the one that was returned last, before any other input, and
-    /// which [repeats](Transmit::repeats): then that is turned into it, from which it differs in its
-    /// place and its payload only. Otherwise there is no more to send.
+    /// Turns the segment that was returned last into the next one of its burst, which differs in
+    /// its place and payload only. False if there is no more to send. To be called for one that
+    /// [repeats](Transmit::repeats), before any other input.
     #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
     pub fn poll_alike(&mut self, segment: &mut Segment, now: Time) -> bool {
@@ -602,12 +611,7 @@ impl Connection {
     fn plain(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
         let mut segment = Segment::default();
         let ecn = self.plain_here(&mut segment, number, flags, now);
-        Transmit {
-            segment,
-            ecn,
-            retransmission: false,
-            repeats: false,
-        }
+        Transmit::without_data(segment, ecn)
     }
 
     /// [`plain`](Self::plain), compiled into the way that most ACKs take. Returns the ECN field.
@@ -674,7 +678,7 @@ impl Connection {
         }
     }
 
-    /// Writes a segment: whether it is an ACK without data, and whether options fit beside its data.
+    /// Writes a segment. The two flags: it is an ACK without data; options fit beside its data.
     ///
     /// Inline: otherwise it would be copied at once in larger pieces than it was written in, which
     /// waits until those have left the store buffer.
@@ -718,18 +722,6 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
-    /// [`take_ack`](Self::take_ack), as [`poll_transmit`](Self::poll_transmit) returns it.
-    pub(crate) fn poll_ack(&mut self, now: Time) -> Transmit {
-        let mut segment = Segment::default();
-        let ecn = self.take_ack(&mut segment, now);
-        Transmit {
-            segment,
-            ecn,
-            retransmission: false,
-            repeats: false,
-        }
-    }
-
     /// Checks the scoreboard's counters against a scan.
     pub(crate) fn check(&self) {
         self.sender.board.check();

@@ -30,6 +30,18 @@ pub(super) fn deliver(
 }
 
 impl Engine {
+    /// A segment has brought something of which an app may want to hear; `notable`: a message may
+    /// be complete.
+    #[inline(never)]
+    pub(super) fn tell_news(&mut self, index: usize, news: Received, notable: bool, now: Time) {
+        if news.delivered > 0 && (notable | self.endpoints[index].hears) {
+            self.hear(index, news.delivered, notable, now);
+        }
+        if news.established | news.writable {
+            self.turn(index, news, now);
+        }
+    }
+
     /// Data has come to an endpoint whose app hears of it; `notable`: a message may be complete.
     #[inline(never)]
     pub(super) fn hear(&mut self, index: usize, delivered: u64, notable: bool, now: Time) {

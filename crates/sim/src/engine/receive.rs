@@ -107,12 +107,7 @@ impl Engine {
                     // The app has not been asked, and wants nothing.
                     return self.answer(index, armed, now);
                 }
-                if news.delivered > 0 && (notable | self.endpoints[index].hears) {
-                    self.hear(index, news.delivered, notable, now);
-                }
-                if news.established | news.writable {
-                    self.turn(index, news, now);
-                }
+                self.tell_news(index, news, notable, now);
             }
             (Body::Segment(_), Transport::Udp { .. }) => {
                 debug_assert!(false, "a segment for a socket of datagrams");

@@ -1,7 +1,7 @@
 #![allow(unreachable_pub, dead_code)] // Shared with the bench, which uses a part of it.
 //! Two connections over a scripted link, for tests and benches.
 
-use sojourn_tcp::{Codepoint, Config, Connection, Owes, Transmit};
+use sojourn_tcp::{Codepoint, Config, Connection, Owes, Segment, Transmit};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use std::boxed::Box;
 use std::collections::VecDeque;
@@ -124,7 +124,11 @@ impl Pair {
             last = match last.filter(Transmit::repeats) {
                 Some(mut last) => end.poll_alike(&mut last.segment, now).then_some(last),
                 None => match end.owes() {
-                    Owes::Ack => Some(end.poll_ack(now)),
+                    Owes::Ack => {
+                        let mut segment = Segment::default();
+                        let ecn = end.take_ack(&mut segment, now);
+                        Some(Transmit::without_data(segment, ecn))
+                    }
                     Owes::Nothing | Owes::More => end.poll_transmit(now),
                 },
             };
