@@ -300,6 +300,21 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
             });
         }
     }
+    let initial_window = first.initial_window;
+    let usual = initial_window == Config::default().initial_window;
+    Ok(Plan {
+        hosts: hosts(cell)?,
+        sysctls: settings(&first, memory),
+        initial_window: (!usual).then_some(initial_window),
+        nat: cell.network.nodes[0].nat.then_some(Gateway::Client),
+        stages: [0, 0],
+        trains: cell.hosts.has_trains(),
+        paces: cell.hosts.pace(),
+    })
+}
+
+/// How many hosts each side of a cell has.
+fn hosts(cell: &Cell) -> Result<u32, Unfit> {
     let hosts = cell
         .instances()
         .iter()
@@ -315,17 +330,7 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
     if hosts > most {
         return Err(Unfit::Hosts { count: hosts, most });
     }
-    let initial_window = first.initial_window;
-    let usual = initial_window == Config::default().initial_window;
-    Ok(Plan {
-        hosts,
-        sysctls: settings(&first, memory),
-        initial_window: (!usual).then_some(initial_window),
-        nat: cell.network.nodes[0].nat.then_some(Gateway::Client),
-        stages: [0, 0],
-        trains: cell.hosts.has_trains(),
-        paces: cell.hosts.pace(),
-    })
+    Ok(hosts)
 }
 
 /// Linux's `tcp_ecn`: who opens a connection asks for this much, and who is asked agrees to it.

@@ -98,9 +98,7 @@ fn kernels(recorded: &Matrix, table: &str) -> String {
         .cloned()
         .collect();
     let mut beside = recorded.only(&places);
-    beside
-        .entries
-        .retain(|entry| wanted.contains(&&entry.world));
+    beside.entries.retain(|entry| wanted.contains(&entry.world));
     matrix.merge(beside);
     let summaries = Summary::all(&matrix.only(&places)).into_iter();
     let other = |summary: &Summary| {
