@@ -168,3 +168,44 @@ impl Flight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Flight, Packet};
+    use crate::packet::Way;
+    use proptest::prelude::*;
+    use sojourn_tcp::Segment;
+    use sojourn_units::Time;
+
+    proptest! {
+        /// The ring beside a list that is sorted by time, those of one time in their order.
+        #[test]
+        fn packets_leave_in_the_order_of_their_times(
+            steps in prop::collection::vec((0_u64..50, any::<bool>()), 0..200),
+        ) {
+            let (mut flight, mut model) = (Flight::default(), Vec::<(u64, u16)>::new());
+            for (number, (at, pops)) in (0..).zip(steps) {
+                if pops {
+                    let first = flight.front().map(|&(at, packet)| (at.as_nanos(), packet.len));
+                    prop_assert_eq!(first, model.first().copied());
+                    if first.is_some() {
+                        flight.pop();
+                        model.remove(0);
+                    }
+                    continue;
+                }
+                let packet = Packet::segment(Segment::default(), Way::forth(0), number, 0);
+                let time = Time::from_nanos(at);
+                if model.last().is_none_or(|&(last, _)| last <= at) {
+                    flight.push(time, &packet);
+                } else {
+                    flight.insert(time, &packet);
+                }
+                let place = model.partition_point(|&(other, _)| other <= at);
+                model.insert(place, (at, number));
+                let all: Vec<_> = flight.iter().map(|(at, it)| (at.as_nanos(), it.len)).collect();
+                prop_assert_eq!(&all, &model);
+            }
+        }
+    }
+}
