@@ -6,8 +6,8 @@
 //! a block costs what it newly covers; loss marking and retransmission follow pointers that move
 //! forward; `pipe` is counted. Only a retransmission timeout and its undo walk the window.
 //!
-//! Invariants: records are contiguous; `sacked`, `lost`, `retransmitted` equal what a scan would
-//! count; `pipe` is never negative (checked in debug builds by the tests).
+//! Invariants: records are contiguous; `sacked`, `joined`, `lost`, `retransmitted` equal what a
+//! scan would count; `pipe` is never negative (checked in debug builds by the tests).
 
 use crate::rate::Stamp;
 use crate::{Span, Time};
@@ -167,6 +167,8 @@ pub(crate) struct Scoreboard {
     first: u64,
     next: u64,
     sacked: u32,
+    /// SACKed records next to one before that is SACKed, too.
+    joined: u32,
     lost: u32,
     retransmitted: u32,
     /// Without SACK: duplicate ACKs, each of which stands for a segment that has left.
@@ -201,6 +203,7 @@ impl Scoreboard {
             first: 0,
             next: 0,
             sacked: 0,
+            joined: 0,
             lost: 0,
             retransmitted: 0,
             reno_sacked: 0,
@@ -252,6 +255,11 @@ impl Scoreboard {
     /// Segments that have arrived out of order, or duplicate ACKs without SACK.
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked + self.reno_sacked
+    }
+
+    /// SACKed segments that follow on another one: what each block has beyond its first.
+    pub(crate) fn joined(&self) -> u32 {
+        self.joined
     }
 
     pub(crate) fn lost(&self) -> u32 {
@@ -336,6 +344,11 @@ impl Scoreboard {
         at
     }
 
+    /// Whether a record from the first one on is SACKed; what has not been sent is not.
+    fn is_sacked(&self, id: u64) -> bool {
+        id < self.next && self.get(id).has(SACKED)
+    }
+
     /// The highest SACKed record plus one; zero if none was.
     pub(crate) fn highest(&self) -> u64 {
         self.highest[0]
@@ -395,6 +408,7 @@ impl Scoreboard {
             }
             if record.has(SACKED) {
                 self.sacked -= 1;
+                self.joined -= u32::from(self.is_sacked(id + 1));
             } else {
                 self.deliver(id, highest, out);
                 if !record.has(EVER_RETRANSMITTED) {
@@ -464,6 +478,8 @@ impl Scoreboard {
         self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
         self.sacked += 1;
         out.sacked += 1;
+        let before = id > self.first && self.is_sacked(id - 1);
+        self.joined += u32::from(before) + u32::from(self.is_sacked(id + 1));
         if flags & EVER_RETRANSMITTED == 0 {
             let first = out.sacked_sent.map_or(sent, |(first, _)| first);
             out.sacked_sent = Some((first, sent));
@@ -509,6 +525,9 @@ impl Scoreboard {
                 .count()
         };
         assert_eq!(self.sacked as usize, count(SACKED));
+        let joined = |&id: &u64| self.is_sacked(id - 1) && self.is_sacked(id);
+        let joined = (self.first + 1..self.next).filter(joined).count();
+        assert_eq!(self.joined as usize, joined);
         assert_eq!(self.lost as usize, count(LOST));
         assert_eq!(self.retransmitted as usize, count(RETRANSMITTED));
         for id in self.first + 1..self.next {

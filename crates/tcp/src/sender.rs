@@ -253,7 +253,7 @@ impl Sender {
             self.buffered = u64::MAX;
             return;
         }
-        let spared = writes::spared(self.board.sacked(), self.mss);
+        let spared = writes::spared(self.board.joined(), self.mss);
         let from = self.una + spared;
         if from < self.refill_at {
             return;

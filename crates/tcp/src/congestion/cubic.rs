@@ -2,9 +2,10 @@
 //! Source: RFC 9438; C = 0.4, beta = 0.7. Times in seconds, windows in segments.
 //! As Linux: beta and fast convergence's factor are fractions of 1024 (717 and 870.5), the
 //! elapsed time is projected by the shortest RTT, windows and targets are whole segments (below
-//! the plateau the target is rounded up, above it down), Reno's estimate never grows faster than
-//! alpha, a first congestion avoidance without an earlier maximum grows at least 5 % a round
-//! trip, and idle time does not count.
+//! the plateau the target is rounded up, above it down), Reno's estimate is whole segments too and
+//! never grows faster than alpha, a first congestion avoidance without an earlier maximum grows at
+//! least 5 % a round trip, and idle time does not count. With [`Config::timer_tick`] time is whole
+//! ticks, and the cubic function is worked out at most once in each.
 
 use super::{AckEvent, Congestion, CongestionControl, HyStart, HyStartPlusPlus, Window};
 use crate::config::{Config, SlowStart};
@@ -14,9 +15,16 @@ const C: f64 = 0.4;
 const BETA: f64 = 717.0 / 1024.0;
 /// RFC 9438 section 4.3: 3·(1 − beta)/(1 + beta). The RFC goes on with 1 when the window before
 /// the loss is reached again; Linux does not.
-/// Its inverse is 15 eighths there (`beta_scale`), which makes 0.533 of the RFC's 0.529.
-const ALPHA: f64 = 8.0 / 15.0;
-/// The growth is worked out anew when the window has changed, or after this time.
+/// Its inverse is 15 eighths there (`beta_scale`), which makes 0.533 of the RFC's 0.529: so many
+/// acknowledged segments for each one of the window, rounded down, let Reno's grow by one.
+fn reno_grows_after(window: u32) -> u32 {
+    u32::try_from(u64::from(window.max(1)) * 15 / 8).unwrap_or(u32::MAX)
+}
+
+fn floor(span: Span, tick: Span) -> Span {
+    Span::from_nanos(span.as_nanos() / tick.as_nanos() * tick.as_nanos())
+}
+/// The growth is worked out anew when the window has changed, or after more than this time.
 const HOLD: Span = Span::from_nanos(1_000_000_000 / 32);
 /// Samples this soon after a reduction still show the old queue.
 const SETTLE: Span = Span::from_secs(1);
@@ -36,9 +44,11 @@ struct Epoch {
     origin: f64,
     /// Seconds until the plateau.
     k: f64,
-    /// What Reno with beta 0.7 would have (section 4.3).
-    estimate: f64,
-    /// The last answer of [`Cubic::count`], for which window, and when.
+    /// What Reno with beta 0.7 would have (section 4.3), and the acknowledged segments that it has
+    /// not grown for yet.
+    reno: u32,
+    acked: u32,
+    /// The last answer of [`Cubic::count`], for which window (0: none yet), and when.
     count: f64,
     counted_for: u32,
     counted_at: Time,
@@ -54,6 +64,10 @@ pub struct Cubic {
     /// W_max; none before the first congestion event and after a timeout.
     maximum: Option<f64>,
     exit: Exit,
+    /// Zero for exact time.
+    tick: Span,
+    /// [`HOLD`], or as many whole ticks of it and the rest of the last one.
+    hold: Span,
     /// `maximum` and `epoch` before the last reduction, for an undo.
     before: Option<(Option<f64>, Option<Epoch>)>,
 }
@@ -61,7 +75,15 @@ pub struct Cubic {
 impl Cubic {
     /// With the initial window, threshold and slow start of `config`.
     pub fn new(config: &Config) -> Self {
+        let tick = config.timer_tick;
+        let hold = if tick.is_zero() {
+            HOLD
+        } else {
+            floor(HOLD, tick) + tick - Span::from_nanos(1)
+        };
         Self {
+            tick,
+            hold,
             window: Window::new(config),
             exit: match config.slow_start {
                 SlowStart::Standard => Exit::Loss,
@@ -120,14 +142,33 @@ impl Cubic {
         let window = f64::from(self.window.segments);
         let origin = self.maximum.map_or(window, |maximum| maximum.max(window));
         self.epoch = Some(Epoch {
-            start: now,
+            start: self.tick_of(now),
             origin,
             k: libm::cbrt((origin - window) / C),
-            estimate: window,
+            reno: self.window.segments,
+            acked: 0,
             count: f64::INFINITY,
             counted_for: 0,
             counted_at: now,
         });
+    }
+
+    /// When the tick began that `now` is in.
+    fn tick_of(&self, now: Time) -> Time {
+        if self.tick.is_zero() {
+            return now;
+        }
+        Time::ZERO + floor(now - Time::ZERO, self.tick)
+    }
+
+    /// From the tick in which `epoch` began to a round trip after that of `now`.
+    fn elapsed(&self, epoch: &Epoch, now: Time) -> Span {
+        let delay = self.delay_min.unwrap_or(Span::ZERO);
+        if self.tick.is_zero() {
+            return now - epoch.start + delay;
+        }
+        let ticks = delay.as_nanos().div_ceil(self.tick.as_nanos());
+        self.tick_of(now) - epoch.start + self.tick * ticks
     }
 
     /// How many acknowledged segments make the window grow by one (sections 4.2 to 4.5).
@@ -139,12 +180,11 @@ impl Cubic {
             }
             self.begin_epoch(now);
         }
-        let window = f64::from(self.window.segments);
         let Some(epoch) = &mut self.epoch else {
             return f64::INFINITY;
         };
-        epoch.estimate += ALPHA * f64::from(acked) / window;
-        if epoch.counted_for == self.window.segments && now - epoch.counted_at <= HOLD {
+        epoch.acked = epoch.acked.saturating_add(acked);
+        if epoch.counted_for == self.window.segments && now - epoch.counted_at <= self.hold {
             return epoch.count;
         }
         self.count_anew(now)
@@ -157,7 +197,7 @@ impl Cubic {
     fn held(&self, now: Time) -> Option<f64> {
         let (_, last) = self.before.filter(|_| self.maximum.is_some())?;
         let held = last.filter(|last| {
-            last.counted_for == self.window.segments && now - last.counted_at <= HOLD
+            last.counted_for == self.window.segments && now - last.counted_at <= self.hold
         });
         held.map(|last| last.count)
     }
@@ -165,33 +205,58 @@ impl Cubic {
     /// The same, when the window has changed or some time has passed.
     #[inline(never)]
     fn count_anew(&mut self, now: Time) -> f64 {
-        let window = f64::from(self.window.segments);
-        let maximum = self.maximum;
+        let (window, maximum) = (self.window.segments, self.maximum);
+        let Some(epoch) = self.epoch else {
+            return f64::INFINITY;
+        };
+        let within_tick = epoch.counted_for != 0 && now - epoch.counted_at < self.tick;
+        let mut count = epoch.count;
+        if !within_tick {
+            let elapsed = self.elapsed(&epoch, now);
+            count = epoch.cubic_count(f64::from(window), elapsed, maximum.is_none());
+        }
+        let counted_at = self.tick_of(now);
         let Some(epoch) = &mut self.epoch else {
             return f64::INFINITY;
         };
-        (epoch.counted_for, epoch.counted_at) = (self.window.segments, now);
-        let elapsed = now - epoch.start + self.delay_min.unwrap_or(Span::ZERO);
-        let offset = elapsed.as_secs_f64() - epoch.k;
+        if !within_tick {
+            (epoch.counted_for, epoch.counted_at) = (window, counted_at);
+        }
+        // Never faster than one segment for two acknowledged.
+        epoch.count = count.min(epoch.reno_count(window)).max(2.0);
+        epoch.count
+    }
+}
+
+impl Epoch {
+    /// Acknowledged segments for each one added on the way along the cubic.
+    fn cubic_count(&self, window: f64, elapsed: Span, first: bool) -> f64 {
+        let offset = elapsed.as_secs_f64() - self.k;
         // Whole segments, the way from the plateau rounded down.
         let way = libm::floor(C * libm::fabs(offset * offset * offset));
-        let target = epoch.origin + libm::copysign(way, offset);
-        // Acknowledged segments for each one added; at the plateau almost hold.
-        let mut count = if target > window {
+        let target = self.origin + libm::copysign(way, offset);
+        // At the plateau almost hold.
+        let count = if target > window {
             libm::floor(window / (target - window))
         } else {
             100.0 * window
         };
-        if maximum.is_none() {
-            count = count.min(20.0);
+        if first { count.min(20.0) } else { count }
+    }
+
+    /// The same for a window behind Reno's, which grows here by what has been acknowledged.
+    fn reno_count(&mut self, window: u32) -> f64 {
+        let each = reno_grows_after(window);
+        if self.acked > each {
+            let steps = (self.acked - 1) / each;
+            self.acked -= steps * each;
+            self.reno = self.reno.saturating_add(steps);
         }
-        let ahead = libm::floor(epoch.estimate) - window;
-        if ahead > 0.0 {
-            count = count.min(libm::floor(window / ahead));
+        if self.reno > window {
+            f64::from(window / (self.reno - window))
+        } else {
+            f64::INFINITY
         }
-        // Never faster than one segment for two acknowledged.
-        epoch.count = count.max(2.0);
-        epoch.count
     }
 }
 
@@ -261,8 +326,10 @@ impl CongestionControl for Cubic {
     }
 
     fn on_transmit_start(&mut self, idle: Span, _next: u64, now: Time) {
+        let now_tick = self.tick_of(now);
+        let idle = now_tick - self.tick_of(now - idle);
         if let Some(epoch) = &mut self.epoch {
-            epoch.start = (epoch.start + idle).min(now);
+            epoch.start = (epoch.start + idle).min(now_tick);
         }
     }
 

@@ -125,7 +125,7 @@ impl Scoreboard {
         for id in self.first..self.next {
             self.get_mut(id).flags &= !SACKED;
         }
-        self.sacked = 0;
+        (self.sacked, self.joined) = (0, 0);
         self.highest = [0; 3];
         self.reported = [(0, 0); 3];
         self.dup_judged = self.first;

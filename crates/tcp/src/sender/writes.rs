@@ -45,14 +45,14 @@ pub(super) struct Demand {
     pub(super) largest_window: u64,
 }
 
-/// Room for data that `sacked` segments give back while the buffer holds them still: what SACK
-/// reports becomes one `sk_buff` (`tcp_shift_skb_data`).
-pub(super) fn spared(sacked: u32, mss: u16) -> u64 {
-    if sacked == 0 {
+/// Room for data that SACKed segments give back while the buffer holds them still: each block
+/// becomes one `sk_buff` (`tcp_shift_skb_data`), to which `joined` segments were added.
+pub(super) fn spared(joined: u32, mss: u16) -> u64 {
+    if joined == 0 {
         return 0;
     }
     let mss = u64::from(mss);
-    u64::from(sacked) * (OVERHEAD * mss / (mss + OVERHEAD))
+    u64::from(joined) * (OVERHEAD * mss / (mss + OVERHEAD))
 }
 
 /// Segments that the buffer is to be made for.
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(writes.room, 4 * 30_110);
     }
 
-    /// Of 2216 bytes SACK gives 768 back, which hold 501 bytes of data.
+    /// Of 2216 bytes a segment gives 768 back that joins another, which hold 501 bytes of data.
     #[test]
     fn what_sack_reports_makes_room() {
         assert_eq!(spared(2, 1448), 1002);

@@ -73,6 +73,51 @@ fn is_friendly_to_reno_where_the_cubic_is_slow() {
     );
 }
 
+/// Of whole segments, as Linux `bictcp_update`: at a window of two 15/8 of it are three, so that the
+/// fourth acknowledged one lets Reno's grow; at ten 18, so that the 19th does. The window then grows
+/// by one for as many as it is, over what Reno's is ahead, but not for less than two.
+#[test]
+fn renos_window_is_whole_segments() {
+    for (window, each) in [(2, 3), (3, 5), (10, 18), (100, 187)] {
+        let mut control = cubic(window, SlowStart::Standard);
+        control.begin_epoch(Time::ZERO);
+        let epoch = control.epoch.as_mut().expect("has begun");
+        epoch.acked = each;
+        assert_eq!(epoch.reno_count(window), f64::INFINITY, "{window}");
+        epoch.acked += 1;
+        assert_eq!(epoch.reno_count(window), f64::from(window));
+        assert_eq!((epoch.reno, epoch.acked), (window + 1, 1));
+        epoch.acked += 2 * each;
+        assert_eq!(epoch.reno_count(window), f64::from(window / 3));
+        assert_eq!((epoch.reno, epoch.acked), (window + 3, 1));
+    }
+}
+
+/// With ticks of 4 ms (Linux `HZ` 250): one answer in each tick, whatever the window is, and for the
+/// same window it holds for `HZ / 32`, which are seven ticks, and the rest of the last one.
+#[test]
+fn counts_once_a_tick() {
+    let mut control = Cubic::new(&Config {
+        initial_window: 1000,
+        timer_tick: Span::from_millis(4),
+        ..Config::default()
+    });
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    control.on_congestion(Congestion::Loss, 1000, at(0));
+    let first = control.count(1, at(5));
+    // The target is 1000 - floor(0.4 * 9.0856^3) = 701, and 700 acknowledged ones add one.
+    assert_eq!(first, 700.0);
+    control.window.segments = 701;
+    assert_eq!(control.count(1, at(7)), first);
+    // In the next tick the target is reached.
+    assert_eq!(control.count(1, at(8)), 70_100.0);
+    let mut held = |millis| {
+        control.count(1, at(millis));
+        control.epoch.expect("runs").counted_at
+    };
+    assert_eq!((held(39), held(40)), (at(8), at(40)));
+}
+
 /// Section 4.7: a loss below the last maximum lowers the remembered one to 0.85 of the window.
 #[test]
 fn fast_convergence_gives_way() {
