@@ -38,9 +38,9 @@ table! {
         /// ticks. ns-2: 10 ms. Default 0: exact.
         tick: Option<Duration>,
         /// Tick of the timers of retransmission, probes, handshakes and delayed ACKs, as that of
-        /// Linux's timer wheel: they expire with a tick, and later ones with fewer ticks. Westwood+
-        /// reckons in it. Linux with 1000 Hz: 1 ms. Default 0: exact. Worlds with real hosts have
-        /// their kernel's.
+        /// Linux's timer wheel: they expire with a tick, and later ones with fewer ticks. CUBIC
+        /// and Westwood+ reckon in it. Linux with 1000 Hz: 1 ms. Default 0: exact. Worlds with real
+        /// hosts have their kernel's.
         timer_tick: Option<Duration>,
         /// Whether the timeout is computed from one segment's round-trip time at a time, as in
         /// ns-2, instead of from every ACK, as in Linux. Default false.
