@@ -281,6 +281,7 @@ impl Sender {
 
     #[inline(never)]
     fn refill(&mut self, spared: u64) {
+        let (waits, before) = (self.waits_for_app(), self.buffered);
         (self.buffered, self.refill_at) = self.writes.fill(&Demand {
             una: self.una,
             written: self.written,
@@ -299,6 +300,19 @@ impl Sender {
             u64::MAX
         };
         self.stays_until = 0;
+        if waits && self.buffered > before {
+            // The rate samples of what follows say what the app wrote, not what the path carries.
+            let flight = u64::from(self.board.in_flight()) * u64::from(self.mss);
+            self.rate.on_app_limited(flight);
+        }
+    }
+
+    /// Whether there is room to send and nothing is left for it, which an app's write asks first
+    /// (Linux `tcp_rate_check_app_limited`). The host's own queue counts as empty.
+    fn waits_for_app(&self) -> bool {
+        !self.has_unsent()
+            && self.board.in_flight() < self.window()
+            && self.board.lost() <= self.board.retransmissions()
     }
 
     /// Takes up to `bytes` into the send buffer.

@@ -7,5 +7,6 @@ mod linux;
 mod loss;
 pub(crate) mod pair;
 mod robust;
+mod samples;
 mod trains;
 mod transfer;

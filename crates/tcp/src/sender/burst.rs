@@ -98,16 +98,13 @@ impl Sender {
             let full = limited || self.board.in_flight() >= self.window();
             self.validate_window(full, now);
         }
-        if !self.has_unsent() {
-            // The app had no more: the rate samples of what is in flight say what it wrote, not
-            // what the path carries.
-            if sent_new && self.board.in_flight() < self.window() {
-                let flight = u64::from(self.board.in_flight()) * u64::from(self.mss);
-                self.rate.on_app_limited(flight);
-            }
-        // Data waits, nothing is in flight and no timer runs: only the peer's closed window is
-        // left, which must be probed, or a lost update would stall both for ever.
-        } else if self.board.is_empty() && !self.timer.is_armed() && !self.pace_pending(now) {
+        if self.board.is_empty()
+            && self.has_unsent()
+            && !self.timer.is_armed()
+            && !self.pace_pending(now)
+        {
+            // Data waits, nothing is in flight and no timer runs: only the peer's closed window is
+            // left, which must be probed, or a lost update would stall both for ever.
             self.arm_persist(now);
         }
     }
