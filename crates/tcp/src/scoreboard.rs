@@ -11,8 +11,9 @@
 
 use crate::rate::Stamp;
 use crate::{Span, Time};
-use alloc::collections::VecDeque;
+use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 mod in_order;
 mod judge;
@@ -189,7 +190,7 @@ pub(crate) struct Scoreboard {
     resend_from: u64,
     lost_end: u64,
     /// Lost again, or found lost out of order.
-    lost_again: VecDeque<u64>,
+    lost_again: BinaryHeap<Reverse<u64>>,
     /// Retransmissions in the order of sending.
     resent: VecDeque<(u64, Time)>,
     track_resent: bool,
@@ -214,7 +215,7 @@ impl Scoreboard {
             rack_waiting: None,
             resend_from: 0,
             lost_end: 0,
-            lost_again: VecDeque::new(),
+            lost_again: BinaryHeap::new(),
             resent: VecDeque::new(),
             rack: Rack::default(),
             track_resent: rack,

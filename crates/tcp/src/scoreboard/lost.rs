@@ -5,6 +5,7 @@
 use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard};
 use crate::Time;
 use crate::rate::Stamp;
+use core::cmp::Reverse;
 
 impl Scoreboard {
     /// Declares a segment lost. Returns whether that is news.
@@ -19,7 +20,7 @@ impl Scoreboard {
         // The pointer has passed it: a queue of its own, or each loss would send the pointer back
         // over all that was repaired.
         if id < self.resend_from {
-            self.lost_again.push_back(id);
+            self.lost_again.push(Reverse(id));
         } else {
             self.lost_end = self.lost_end.max(id + 1);
         }
@@ -27,14 +28,16 @@ impl Scoreboard {
         true
     }
 
-    /// The next lost segment to send again (NextSeg rule 1).
+    /// The next lost segment to send again: the first of all, whether it was lost once or again
+    /// (NextSeg rule 1, Linux `tcp_verify_retransmit_hint`). Behind one that waits its turn, the
+    /// others would come and wait at the receiver, and the timer would expire.
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
-        while let Some(&id) = self.lost_again.front() {
+        while let Some(&Reverse(id)) = self.lost_again.peek() {
             // Entries may be out of date: acknowledged, SACKed or sent since they were queued.
             if id >= self.first && self.awaits_resending(id) {
                 return Some(id);
             }
-            self.lost_again.pop_front();
+            self.lost_again.pop();
         }
         self.resend_from = self.resend_from.max(self.first);
         while self.resend_from < self.lost_end {

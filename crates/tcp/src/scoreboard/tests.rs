@@ -151,6 +151,26 @@ fn a_burst_of_losses_is_found_as_the_sacks_come() {
     assert_eq!((board.next_lost(), board.in_flight()), (None, 10_000));
 }
 
+/// Eight of ten are lost and the first five sent again; of these the fourth is lost again, and then
+/// the second. The second goes first, and what was lost once comes last.
+#[test]
+fn the_first_of_what_is_lost_is_sent_first() {
+    let mut board = filled(10);
+    for id in 0..8 {
+        board.mark_lost(id);
+    }
+    let resend = |board: &mut Scoreboard| {
+        let id = board.next_lost().expect("some are lost");
+        board.resend(id, Time::ZERO, &Stamp::default());
+        id
+    };
+    let order: Vec<u64> = (0..5).map(|_| resend(&mut board)).collect();
+    assert_eq!(order, [0, 1, 2, 3, 4]);
+    assert!(board.mark_lost(3) && board.mark_lost(1));
+    let order: Vec<u64> = (0..5).map(|_| resend(&mut board)).collect();
+    assert_eq!((order, board.next_lost()), (std::vec![1, 3, 5, 6, 7], None));
+}
+
 /// Sent at 0, 45, 60 and 80 ms; the third is SACKed at 110 ms, 50 ms after it was sent. A timeout at
 /// 110 ms finds the head lost whatever its age, the second after 65 ms, and the last one, sent
 /// 30 ms ago, still on its way.
