@@ -5,9 +5,8 @@ use sojourn_units::Span;
 
 /// Longest cumulative distribution kept.
 pub(super) const MAX_CDF_POINTS: usize = 200;
-/// One hour in microseconds: above that a latency is a broken clock, and the histogram stays
-/// small.
-const LARGEST_US: u64 = 3_600_000_000;
+/// One hour: above that a latency is a broken clock, and the histogram stays small.
+const LARGEST: Span = Span::from_secs(3600);
 /// Spans gathered into a histogram: exact mean, minimum and maximum; quantiles of what exceeds
 /// `base` within 0.5 % plus half a microsecond.
 ///
@@ -90,6 +89,47 @@ impl Gathered {
             max: Span::ZERO,
         }
     }
+
+    /// Adds spans, but for their number, until one is not as most are, which it returns: those lie
+    /// between the shortest and the longest so far.
+    #[expect(clippy::inline_always, reason = "what is done to nearly all spans")]
+    #[inline(always)]
+    fn add_usual(&mut self, spans: &mut std::slice::Iter<'_, Span>, base: Span) -> Option<Span> {
+        // Of those nothing below can overflow: no difference, no sum and, as there are few enough
+        // of all, no bucket.
+        let few = u32::try_from(self.count).is_ok();
+        let least = if few { self.min.max(base) } else { Span::MAX }.as_nanos();
+        let most = self.max.min(base + LARGEST);
+        let most = most.min(Span::MAX / WAITING as u64).as_nanos();
+        let counts = self.buckets.counts.as_mut_slice();
+        let (mut sum, mut other) = (0, None);
+        for &span in spans {
+            let nanos = span.as_nanos();
+            if nanos < least || nanos > most {
+                other = Some(span);
+                break;
+            }
+            let Some(count) = counts.get_mut(place((nanos - base.as_nanos()) / 1000)) else {
+                other = Some(span);
+                break;
+            };
+            sum += nanos;
+            *count += 1;
+        }
+        self.sum += u128::from(sum);
+        other
+    }
+
+    /// Adds a span, but for their number.
+    #[inline(never)]
+    fn add(&mut self, span: Span, base: Span) {
+        self.sum += u128::from(span.as_nanos());
+        self.min = self.min.min(span);
+        self.max = self.max.max(span);
+        let value = (span - base).min(LARGEST).as_micros();
+        let count = &mut self.buckets.up_to(value)[place(value)];
+        *count = count.saturating_add(1);
+    }
 }
 
 impl Spread {
@@ -142,20 +182,9 @@ impl Spread {
             let held = &mut to.buckets.up_to(0)[0];
             *held = held.saturating_add(zeros);
         }
-        let (mut sum, mut min, mut max) = (to.sum, to.min, to.max);
-        for &span in waiting {
-            sum += u128::from(span.as_nanos());
-            min = min.min(span);
-            max = max.max(span);
-        }
-        (to.sum, to.min, to.max) = (sum, min, max);
-        let value = |span: Span| (span - self.base).as_micros().min(LARGEST_US);
-        // Room for the largest is room for all.
-        let counts = to.buckets.up_to(value(max));
-        for &span in waiting {
-            if let Some(count) = counts.get_mut(place(value(span))) {
-                *count = count.saturating_add(1);
-            }
+        let mut spans = waiting.iter();
+        while let Some(span) = to.add_usual(&mut spans, self.base) {
+            to.add(span, self.base);
         }
     }
 
@@ -238,6 +267,41 @@ mod tests {
         assert_eq!(told, format!("{:?}", same.distribution()));
     }
 
+    /// Those that are no longer than the longest so far are added in another way than others.
+    #[test]
+    fn spans_are_added_in_any_order() {
+        let base = Span::from_millis(3);
+        let spans = [
+            4000,
+            9000,
+            2000,
+            5000,
+            5000,
+            1,
+            8999,
+            7000,
+            7_200_000_000_u64,
+        ];
+        let mut spans = spans.map(Span::from_micros);
+        spans.sort();
+        let mut by_hand = Gathered::new();
+        for &span in &spans {
+            by_hand.add(span, base);
+        }
+        let mut usual = Gathered::new();
+        usual.add(spans[0], base);
+        usual.add(spans[8], base);
+        let mut others = spans[1..8].iter();
+        while let Some(span) = usual.add_usual(&mut others, base) {
+            usual.add(span, base);
+        }
+        assert_eq!(usual.buckets.counts, by_hand.buckets.counts);
+        assert_eq!(
+            (usual.sum, usual.min, usual.max),
+            (by_hand.sum, by_hand.min, by_hand.max)
+        );
+    }
+
     #[test]
     fn buckets_are_one_microsecond_wide_and_then_a_128th_of_an_octave() {
         for (value, low, high) in [
@@ -247,7 +311,7 @@ mod tests {
             (511, 510, 512),
             (512, 512, 516),
             (1_000_000, 999_424, 1_003_520),
-            (LARGEST_US, 3_590_324_224, 3_607_101_440),
+            (LARGEST.as_micros(), 3_590_324_224, 3_607_101_440),
         ] {
             assert_eq!(bounds(place(value)), (low, high), "{value}");
         }
