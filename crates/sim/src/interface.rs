@@ -172,7 +172,7 @@ impl Interface {
     #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
     #[inline(always)]
     pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
-        self.recorder.offered(now, packet.len());
+        let len = packet.len();
         let (recorder, lost) = (&mut self.recorder, &mut self.lost);
         let mut watch = Watch {
             recorder,
@@ -180,7 +180,7 @@ impl Interface {
             now,
         };
         self.qdisc.enqueue(packet, now, &mut watch);
-        self.recorder.backlog(now, self.qdisc.backlog());
+        self.recorder.entered(now, self.qdisc.backlog(), len);
         if self.is_dual {
             self.tell_dual(now, None);
         }

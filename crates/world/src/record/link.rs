@@ -5,7 +5,7 @@ use super::radio::{RadioEvent, RadioRecorder};
 use super::spread::Spread;
 use super::usage::Usage;
 use super::window::{Bins, Quantity, Rows, Window};
-use super::{float, mean, named};
+use super::{mean, millis, named};
 use crate::figure::{Kind, LinkResult};
 use crate::{Fate, LineRate};
 use sojourn_qdisc::{Backlog, Dual, Gauge, Report, Tally};
@@ -29,10 +29,15 @@ const SOJOURN: usize = 3;
 pub struct LinkRecorder {
     sojourn: Spread,
     window: Window,
+    /// Before this time nothing but packets is told, and all of it counts and belongs to one
+    /// interval of the series; zero where that is not known.
+    usual_before: Time,
+    /// When `packets` changed last: from the window on while the above is known.
     backlog_since: Time,
     /// Packet-nanoseconds held within the window.
     held: u128,
-    backlog: Backlog,
+    /// That the queue holds.
+    packets: u64,
     offered: Tally,
     dequeued: Tally,
     /// When the queue's own variables are next wanted.
@@ -71,7 +76,8 @@ impl LinkRecorder {
             offered: Tally::default(),
             dequeued: Tally::default(),
             sojourn: Spread::new(Span::ZERO),
-            backlog: Backlog::default(),
+            packets: 0,
+            usual_before: Time::ZERO,
             backlog_since: Time::ZERO,
             held: 0,
             series: Rows::new(&window),
@@ -87,12 +93,14 @@ impl LinkRecorder {
 
     /// Gives the link the figures of a radio; nodal delays above `deadline` are counted.
     pub fn set_radio(&mut self, deadline: Option<Span>) {
+        self.usual_before = Time::ZERO;
         self.radio = Some(Box::new(RadioRecorder::new(deadline)));
     }
 
     /// Has the utilisation of a link follow its rate, which is this at first and varies. Of a
     /// packet's length so many bytes are no part of what a trace lets leave.
     pub fn follow_rate(&mut self, rate: LineRate, link_header: u16) {
+        self.usual_before = Time::ZERO;
         self.usage = Some(Box::new(Usage::new(self.window, rate, link_header)));
     }
 
@@ -189,7 +197,7 @@ impl LinkRecorder {
     /// Whether the queue held a packet when it was last told of.
     #[inline]
     pub fn holds_packets(&self) -> bool {
-        self.backlog.packets > 0
+        self.packets > 0
     }
 
     /// A packet of `len` bytes was offered.
@@ -221,8 +229,6 @@ impl LinkRecorder {
         self.sent(now, len, sojourn);
     }
 
-    #[expect(clippy::inline_always, reason = "a packet's part of a function")]
-    #[inline(always)]
     fn sent(&mut self, now: Time, len: u32, sojourn: Span) {
         self.sent_after(now, len, sojourn);
         if self.window.holds(now) {
@@ -232,11 +238,8 @@ impl LinkRecorder {
     }
 
     /// All of that but what counts in the window only.
-    #[expect(clippy::inline_always, reason = "a packet's part of a function")]
-    #[inline(always)]
     fn sent_after(&mut self, now: Time, len: u32, sojourn: Span) {
-        self.series.put(THROUGHPUT, f64::from(len) * 8.0);
-        self.series.put(SOJOURN, sojourn.as_millis_f64());
+        self.put(len, sojourn);
         if let Some(usage) = &mut self.usage {
             usage.sent(now, len);
         }
@@ -245,86 +248,137 @@ impl LinkRecorder {
         }
     }
 
-    /// The backlog has changed to `backlog`.
+    /// Adds a packet that has left to the series.
     #[inline]
+    fn put(&mut self, len: u32, sojourn: Span) {
+        // Whole bytes: the count of packets is not asked for.
+        self.series.put_whole(THROUGHPUT, 8 * u64::from(len), 0);
+        self.series.put(SOJOURN, millis(sojourn));
+    }
+
+    /// The backlog has changed to `backlog`.
     pub fn backlog(&mut self, now: Time, backlog: Backlog) {
         self.hold(now);
-        self.series.add_to(BACKLOG, now, float(backlog.packets));
-        self.backlog = backlog;
+        self.series.open(now);
+        self.count(backlog);
+    }
+
+    #[inline]
+    fn count(&mut self, backlog: Backlog) {
+        self.series.put_whole(BACKLOG, backlog.packets, 1);
+        self.packets = backlog.packets;
     }
 
     /// Counts what has been held until now.
-    #[inline]
     fn hold(&mut self, now: Time) {
         let from = self.backlog_since.max(self.window.from);
-        let to = now.min(self.window.to);
-        self.held += u128::from((to - from).as_nanos()) * u128::from(self.backlog.packets);
+        self.hold_since(from, now.min(self.window.to));
         self.backlog_since = now;
+    }
+
+    #[inline]
+    fn hold_since(&mut self, from: Time, to: Time) {
+        self.held += u128::from((to - from).as_nanos()) * u128::from(self.packets);
+    }
+
+    /// Whether what is told of now is usual.
+    #[inline]
+    fn is_usual(&self, now: Time) -> bool {
+        now < self.usual_before
+    }
+
+    /// [`hold`](Self::hold) where that is so.
+    #[inline]
+    fn hold_usual(&mut self, now: Time) {
+        self.hold_since(self.backlog_since, now);
+        self.backlog_since = now;
+    }
+
+    /// Finds out how long it is usual. What is now has been told, the backlog too.
+    fn look_ahead(&mut self, now: Time) {
+        let is_usual = self.usage.is_none() && self.radio.is_none() && self.window.holds(now);
+        self.usual_before = if is_usual {
+            self.series.ends().min(self.window.to) + Span::from_nanos(1)
+        } else {
+            Time::ZERO
+        };
+    }
+
+    /// [`offered`](Self::offered) and [`backlog`](Self::backlog) in one.
+    #[expect(clippy::inline_always, reason = "mostly it is a few additions")]
+    #[inline(always)]
+    pub fn entered(&mut self, now: Time, backlog: Backlog, len: u32) {
+        if !self.is_usual(now) {
+            return self.entered_otherwise(now, backlog, len);
+        }
+        self.offered.add(len);
+        self.hold_usual(now);
+        self.count(backlog);
+    }
+
+    // What calls other functions is one itself, for whose sake no registers are saved otherwise.
+    #[cold]
+    #[inline(never)]
+    fn entered_otherwise(&mut self, now: Time, backlog: Backlog, len: u32) {
+        self.offered(now, len);
+        self.backlog(now, backlog);
+        self.look_ahead(now);
     }
 
     /// [`backlog`](Self::backlog) and [`dequeued`](Self::dequeued) in one.
     #[inline(never)]
     pub fn left(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
-        if self.is_usual(now) {
-            self.left_here(now, backlog, len, sojourn);
-        } else {
-            self.left_otherwise(now, backlog, len, sojourn);
+        if !self.is_usual(now) {
+            return self.left_otherwise(now, backlog, len, sojourn);
         }
-    }
-
-    /// Whether a packet that leaves now calls nothing else. What does is a function of its own, for
-    /// whose sake no registers are saved otherwise.
-    #[inline]
-    fn is_usual(&self, now: Time) -> bool {
-        !self.series.is_over(now) && self.usage.is_none() && self.radio.is_none()
+        self.hold_usual(now);
+        self.count(backlog);
+        self.put(len, sojourn);
+        self.dequeued.add(len);
+        self.sojourn.add(sojourn);
     }
 
     #[cold]
     #[inline(never)]
     fn left_otherwise(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
-        self.left_here(now, backlog, len, sojourn);
-    }
-
-    #[expect(clippy::inline_always, reason = "a copy without what is not usual")]
-    #[inline(always)]
-    fn left_here(&mut self, now: Time, backlog: Backlog, len: u32, sojourn: Span) {
-        self.hold(now);
-        self.backlog = backlog;
-        self.series.open(now);
-        self.series.put(BACKLOG, float(backlog.packets));
+        self.backlog(now, backlog);
         self.sent(now, len, sojourn);
+        self.look_ahead(now);
     }
 
     /// [`offered`](Self::offered), [`backlog`](Self::backlog) of one packet, and
     /// [`left`](Self::left) at once, of a packet that was never held: nothing else is.
     #[inline(never)]
     pub fn passed(&mut self, now: Time, len: u32) {
-        if self.is_usual(now) {
-            self.passed_here(now, len);
-        } else {
-            self.passed_otherwise(now, len);
+        if !self.is_usual(now) {
+            return self.passed_otherwise(now, len);
         }
+        self.pass(now);
+        self.put(len, Span::ZERO);
+        self.offered.add(len);
+        self.dequeued.add(len);
+        self.sojourn.add_zero();
     }
 
     #[cold]
     #[inline(never)]
     fn passed_otherwise(&mut self, now: Time, len: u32) {
-        self.passed_here(now, len);
-    }
-
-    #[expect(clippy::inline_always, reason = "a copy without what is not usual")]
-    #[inline(always)]
-    fn passed_here(&mut self, now: Time, len: u32) {
-        self.backlog_since = now;
         self.series.open(now);
-        self.series.put(BACKLOG, 1.0);
-        self.series.put(BACKLOG, 0.0);
+        self.pass(now);
         self.sent_after(now, len, Span::ZERO);
         if self.window.holds(now) {
             self.offered.add(len);
             self.dequeued.add(len);
             self.sojourn.add_zero();
         }
+        self.look_ahead(now);
+    }
+
+    /// The backlog was one packet, and is none again.
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        self.backlog_since = now;
+        self.series.put_whole(BACKLOG, 1, 2);
     }
 
     /// The link's rate is `rate` from now on.
@@ -350,7 +404,8 @@ impl LinkRecorder {
     /// The result, with the queue's own statistics.
     pub fn finish(mut self, qdisc: Report) -> LinkResult {
         let (window, to) = (self.window, self.window.to);
-        self.backlog(to, self.backlog);
+        let packets = self.packets;
+        self.backlog(to, Backlog { packets, bytes: 0 });
         self.count_capacity(to, self.rate);
         let seconds = window.length().as_secs_f64();
         let per_second = window.every.as_secs_f64();

@@ -1,5 +1,6 @@
 //! The measured time, and the intervals of series in it.
 
+use super::float;
 use crate::cell::Cell;
 use crate::figure::{Point, Series};
 use sojourn_units::{Span, Time, Unit};
@@ -44,6 +45,7 @@ impl Window {
         self.to - self.from
     }
 
+    #[inline]
     pub(super) fn holds(&self, now: Time) -> bool {
         now >= self.from && now <= self.to
     }
@@ -59,6 +61,8 @@ pub(super) struct Rows<const N: usize> {
     /// End of the current interval: the hot path compares, and seldom divides.
     ends: Time,
     current: [(f64, u32); N],
+    /// What is yet to be added to its sums: whole numbers take fewer instructions so.
+    whole: [u64; N],
     every: Span,
     done: Vec<[(f64, u32); N]>,
     /// Intervals in the run.
@@ -72,6 +76,7 @@ impl<const N: usize> Rows<N> {
             every: window.every,
             ends: Time::ZERO + window.every,
             current: [(0.0, 0); N],
+            whole: [0; N],
             done: Vec::new(),
             count,
         }
@@ -92,6 +97,29 @@ impl<const N: usize> Rows<N> {
     fn add_to_next(&mut self, row: usize, now: Time, value: f64) {
         self.close_until(now);
         self.put(row, value);
+    }
+
+    /// Adds to a sum whose count nobody asks for.
+    #[inline]
+    pub(super) fn add_whole_to(&mut self, row: usize, now: Time, value: u64) {
+        if self.is_over(now) {
+            self.add_whole_to_next(row, now, value);
+        } else {
+            self.put_whole(row, value, 0);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_whole_to_next(&mut self, row: usize, now: Time, value: u64) {
+        self.close_until(now);
+        self.put_whole(row, value, 0);
+    }
+
+    /// End of the current interval.
+    #[inline]
+    pub(super) fn ends(&self) -> Time {
+        self.ends
     }
 
     /// Whether the current interval has ended.
@@ -115,9 +143,19 @@ impl<const N: usize> Rows<N> {
         self.current[row].1 += 1;
     }
 
+    /// Adds so many whole numbers with this sum to the current interval.
+    #[inline]
+    pub(super) fn put_whole(&mut self, row: usize, sum: u64, count: u32) {
+        self.whole[row] += sum;
+        self.current[row].1 += count;
+    }
+
     #[cold]
     #[inline(never)]
     fn close_until(&mut self, now: Time) {
+        for ((sum, _), whole) in self.current.iter_mut().zip(&mut self.whole) {
+            *sum += float(core::mem::take(whole));
+        }
         while now > self.ends && self.done.len() < self.count {
             let current = core::mem::replace(&mut self.current, [(0.0, 0); N]);
             self.done.push(current);
