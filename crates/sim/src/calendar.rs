@@ -8,7 +8,8 @@
 //!
 //! Why two heaps: endpoints have timers that are far away and mostly moved before they are due.
 //! Thousands of those in the same heap would lie in the way of every packet. The order is that of
-//! one heap: the earlier top comes first.
+//! one heap: of the timers the earliest goes into the list when it is the next event of all. Until
+//! then the others need not be compared with it.
 
 use crate::packet::Way;
 use sojourn_units::Time;
@@ -111,12 +112,22 @@ const fn high(key: Key) -> u64 {
     (key >> 64) as u64
 }
 
+/// When what event is.
+#[inline]
+fn at(key: Key) -> (Time, OwnerKey) {
+    let source = OwnerKey(key as u32 & ((1 << OwnerKey::BITS) - 1));
+    (Time::from_nanos((key >> 65) as u64), source)
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// The least key of all. While its event is being handled it stays here, though nowhere else.
+    /// The least key but for those that are far. While its event is being handled it stays here,
+    /// though nowhere else.
     top: Key,
     /// The least key of those that are far.
     far_top: Key,
+    /// From this time on more is to be looked at than the least key: as [`high`] of one.
+    alarm: u64,
     scheduled: u64,
     /// How many keys the list holds.
     len: usize,
@@ -133,6 +144,7 @@ impl Default for Calendar {
         Self {
             top: Key::MAX,
             far_top: Key::MAX,
+            alarm: 0,
             scheduled: 0,
             len: 0,
             soon: [Key::MAX; PLACES],
@@ -161,15 +173,40 @@ impl Calendar {
     /// The earliest event; while one is being handled, that one.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Time, OwnerKey)> {
-        (self.top != Key::MAX).then(|| self.next())
+        let key = self.top.min(self.far_top);
+        (key != Key::MAX).then(|| at(key))
     }
 
-    /// The same, where none is an event after all times.
+    /// The same where no [alarm](Self::alarms) is, and none is an event after all times.
     #[inline]
     pub(crate) fn next(&self) -> (Time, OwnerKey) {
-        let key = self.top;
-        let source = OwnerKey(key as u32 & ((1 << OwnerKey::BITS) - 1));
-        (Time::from_nanos((key >> 65) as u64), source)
+        at(self.top)
+    }
+
+    /// Whether the earliest event is perhaps a far one, or comes after a [quiet](Self::settle)
+    /// time.
+    #[inline]
+    pub(crate) fn alarms(&self) -> bool {
+        high(self.top) >= self.alarm
+    }
+
+    /// Sees that the earliest event is [next](Self::next): before it is handled, and before others
+    /// are added from outside.
+    pub(crate) fn settle(&mut self) {
+        if self.far_top < self.top {
+            self.top = self.far.take();
+            self.far_top = self.far.top();
+            if self.len == PLACES - 1 {
+                self.put_off(self.top);
+            }
+            self.len += 1;
+            self.soon[self.len] = self.top;
+        }
+    }
+
+    /// Nothing but far events is to be looked at before this time.
+    pub(crate) fn set_alarm(&mut self, time: Time) {
+        self.alarm = high(self.far_top).min(time.as_nanos().saturating_mul(2));
     }
 
     /// Whether what happens at `time` comes before all events but the one that is being handled.
@@ -187,35 +224,48 @@ impl Calendar {
         self.insert(key, source);
         // Not so while an event is being handled, and else among the first things of a run.
         if high(key) < high(self.top) {
-            self.top = key;
+            self.top = self.soon[self.len % PLACES];
+            self.settle();
         }
     }
 
     #[inline]
     fn insert(&mut self, key: Key, source: OwnerKey) {
         if OwnerKey::FAR >> source.kind() & 1 != 0 {
-            self.far.put(key);
-            self.far_top = self.far_top.min(key);
-        } else if self.is_soon(key) {
-            self.insert_soon(key);
+            return self.insert_far(key);
+        }
+        if high(key) < high(self.bound) {
+            let len = self.len;
+            if len < PLACES - 1 {
+                return self.insert_soon(key, len);
+            }
+        }
+        self.insert_late(key);
+    }
+
+    fn insert_far(&mut self, key: Key) {
+        self.far.put(key);
+        self.far_top = self.far_top.min(key);
+        self.alarm = self.alarm.min(high(key));
+    }
+
+    /// Puts a new key where it belongs if the list is full, or ends before.
+    #[inline(never)]
+    fn insert_late(&mut self, key: Key) {
+        if high(key) < high(self.bound) && self.put_off(key) {
+            self.insert_soon(key, self.len);
         } else {
             self.later.put(key);
         }
     }
 
-    /// Whether a new key belongs into the list, which then has room for it.
+    /// Puts a new key into the list, which has so many and room, past those that are less: as it is
+    /// the last one in the order of scheduling, the high halves tell.
     #[inline]
-    fn is_soon(&mut self, key: Key) -> bool {
-        high(key) < high(self.bound) && (self.len < PLACES - 1 || self.put_off(key))
-    }
-
-    /// Puts a new key into the list, past those that are less: as it is the last one in the order
-    /// of scheduling, the high halves tell.
-    #[inline]
-    fn insert_soon(&mut self, key: Key) {
-        self.len += 1;
+    fn insert_soon(&mut self, key: Key, len: usize) {
+        self.len = len + 1;
         // The first place stops it.
-        let mut list = &mut self.soon[..=self.len];
+        let mut list = &mut self.soon[..len + 2];
         while let Some((hole, rest)) = list.split_last_mut() {
             match rest.last() {
                 Some(&before) if high(before) <= high(key) => *hole = before,
@@ -251,16 +301,10 @@ impl Calendar {
         self.bound = self.later.top();
     }
 
-    /// The first event is going to be handled.
+    /// The [next](Self::next) event is going to be handled.
     #[inline]
     pub(crate) fn begin(&mut self) {
-        // The low halves differ between any two.
-        if self.top as u64 == self.far_top as u64 {
-            self.far.take();
-            self.far_top = self.far.top();
-        } else {
-            self.len -= 1;
-        }
+        self.len -= 1;
     }
 
     /// The first event, of `source`, has been handled, and is due again at this time.
@@ -279,12 +323,7 @@ impl Calendar {
         if self.len == 0 {
             self.refill();
         }
-        let soonest = self.soon[self.len % PLACES];
-        self.top = if high(soonest) < high(self.far_top) {
-            soonest
-        } else {
-            soonest.min(self.far_top)
-        };
+        self.top = self.soon[self.len % PLACES];
     }
 }
 
@@ -397,6 +436,7 @@ mod tests {
                         calendar.begin();
                         calendar.end(None, gone.3);
                         calendar.turn();
+                        calendar.settle();
                         model.retain(|e| *e != gone);
                     }
                     (2, Some(gone)) => {
@@ -404,6 +444,7 @@ mod tests {
                         calendar.begin();
                         calendar.end(Some(Time::from_nanos(gone.0 + at)), gone.3);
                         calendar.turn();
+                        calendar.settle();
                         let last = gone.3.kind() == 7 || gone.1 && at == 0;
                         model.push((gone.0 + at, last, 10 * order, gone.3));
                     }
@@ -421,6 +462,7 @@ mod tests {
                         let again = (kind == 3).then(|| Time::from_nanos(gone.0 + at));
                         calendar.end(again, gone.3);
                         calendar.turn();
+                        calendar.settle();
                         if kind == 3 {
                             let last = gone.3.kind() == 7 || gone.1 && at == 0;
                             model.push((gone.0 + at, last, 10 * order + 9, gone.3));

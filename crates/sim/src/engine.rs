@@ -159,11 +159,11 @@ impl Engine {
             Watch::Seldom => limit + Span::from_nanos(1),
             Watch::News | Watch::Single => Time::ZERO,
         };
-        // Before it an event happens without anything to be asked.
-        let mut quiet = Time::ZERO;
+        self.net.passage.calendar.set_alarm(Time::ZERO);
         loop {
-            let (now, source) = self.net.passage.calendar.next();
-            if now >= quiet {
+            if self.net.passage.calendar.alarms() {
+                self.net.passage.calendar.settle();
+                let (now, _) = self.net.passage.calendar.next();
                 if now > limit {
                     return Ok(if now > over {
                         Advance::Over
@@ -172,12 +172,15 @@ impl Engine {
                     });
                 }
                 self.look_before(now);
-                quiet = self.look_at.min(limit);
+                let alarm = self.look_at.min(limit);
+                self.net.passage.calendar.set_alarm(alarm);
             }
+            let (now, source) = self.net.passage.calendar.next();
             self.happen(now, source);
             if self.events < pause {
                 continue;
             }
+            self.net.passage.calendar.settle();
             pause = watch.next(self.events);
             if watch == Watch::News && self.net.passage.has_news() {
                 return Ok(Advance::News(now));
@@ -246,6 +249,7 @@ impl Engine {
     /// Lets the next event happen, which is this one.
     #[cfg(test)]
     pub(crate) fn step(&mut self, now: Time, source: OwnerKey) {
+        self.net.passage.calendar.settle();
         self.look_before(now);
         self.happen(now, source);
     }
