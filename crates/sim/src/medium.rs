@@ -54,6 +54,12 @@ impl Medium {
         }
     }
 
+    /// Whether it is a wire that takes a packet at once.
+    #[inline]
+    pub(crate) fn is_free(&self, now: Time) -> bool {
+        matches!(self, Self::Wire(wire) if wire.is_free(now))
+    }
+
     /// The packets that it has taken from queues and not handed on yet; a wire's are in pipes.
     pub(crate) fn held(&self) -> Vec<Packet> {
         match self {

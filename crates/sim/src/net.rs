@@ -271,10 +271,22 @@ impl Net {
 
     /// The packet at the head of an uplink arrives. Returns when the next one does.
     pub(crate) fn uplink_event(&mut self, way: Way, now: Time) -> Option<Time> {
-        let access = self.passage.access.as_mut()?;
+        let passage = &mut self.passage;
+        let access = passage.access.as_mut()?;
         let (place, again) = access.arrive(way)?;
-        let packet = *access.arrived(place)?;
-        self.arrive_up(&packet, now);
+        let packet = access.arrived(place)?;
+        let index = passage.forwarding.first(packet);
+        let interface = &mut passage.interfaces[index];
+        let medium = &mut self.media[interface.medium as usize];
+        if medium.is_free(now) || passage.tapped.is_some() || passage.autorates.is_some() {
+            // What it goes into needs the access links too.
+            let packet = *packet;
+            self.offer_here(index, &packet, now);
+        } else {
+            // Straight from where it lies.
+            interface.offer(*packet, now);
+            medium.waited_for(index, passage, now);
+        }
         again
     }
 
