@@ -392,7 +392,19 @@ impl Scoreboard {
     }
 
     /// Removes everything below `una`; `highest`: of the records SACKed before this ACK.
+    #[inline]
     pub(crate) fn ack_through(&mut self, una: u64, highest: u64, out: &mut Outcome) {
+        if self.first < self.next && self.get(self.first).start < una {
+            self.ack_some(una, highest, out);
+        }
+        self.reno_sacked = self.reno_sacked.min(self.reno_room());
+    }
+
+    /// The same of an ACK that reaches into the first record at least.
+    // What is done to the outcome is done in memory: as a part of its caller it needed more
+    // registers than there are, for all ACKs.
+    #[inline(never)]
+    fn ack_some(&mut self, una: u64, highest: u64, out: &mut Outcome) {
         while self.first < self.next {
             let id = self.first;
             let record = *self.get(id);
@@ -428,34 +440,44 @@ impl Scoreboard {
             self.lost_again.clear();
             self.resent.clear();
         }
-        self.reno_sacked = self.reno_sacked.min(self.reno_room());
     }
 
     /// Marks everything in these ranges as arrived; empty ones tell nothing. ACKs repeat what those
     /// before have reported (RFC 2018 section 4), which is looked at once (as Linux, whose
     /// `recv_sack_cache` has the last ACK's).
     pub(crate) fn sack_all(&mut self, ranges: [(u64, u64); 3], out: &mut Outcome) {
-        let mut fresh = [(0, 0); 3];
-        let mut count = 0;
-        for (start, end) in ranges {
+        let reported = core::mem::replace(&mut self.reported, ranges);
+        let is_fresh = |&(start, end): &(u64, u64)| {
             let repeats = |&(first, last): &(u64, u64)| first <= start && end <= last;
-            if start < end && !self.reported.iter().any(repeats) {
-                fresh[count] = (start, end);
-                count += 1;
-            }
-        }
-        self.reported = ranges;
-        // In the order of sending, or what one ACK reports would seem to have been reordered.
-        if count > 1 {
-            fresh[..count].sort_unstable();
-        }
-        for (start, end) in fresh.into_iter().take(count) {
-            self.sack(start, end, out);
+            start < end && !reported.iter().any(repeats)
+        };
+        let [one, two, three] = &ranges;
+        match (is_fresh(one), is_fresh(two), is_fresh(three)) {
+            (false, false, false) => {}
+            (true, false, false) => self.sack(*one, out),
+            fresh => self.sack_several(ranges, fresh.into(), out),
         }
     }
 
-    /// Marks everything between `start` and `end` as arrived.
-    fn sack(&mut self, start: u64, end: u64, out: &mut Outcome) {
+    /// [`sack_all`](Self::sack_all) of those ranges that are `fresh`.
+    #[inline(never)]
+    fn sack_several(&mut self, mut ranges: [(u64, u64); 3], fresh: [bool; 3], out: &mut Outcome) {
+        for (range, fresh) in ranges.iter_mut().zip(fresh) {
+            if !fresh {
+                *range = (0, 0);
+            }
+        }
+        // In the order of sending, or what one ACK reports would seem to have been reordered.
+        ranges.sort_unstable();
+        for range in ranges.into_iter().filter(|(start, end)| start < end) {
+            self.sack(range, out);
+        }
+    }
+
+    /// Marks everything in a range as arrived.
+    // As `ack_some`.
+    #[inline(never)]
+    fn sack(&mut self, (start, end): (u64, u64), out: &mut Outcome) {
         let mut id = self.find(start);
         loop {
             id = self.next_unsacked(id);
@@ -464,6 +486,7 @@ impl Scoreboard {
                 return;
             }
             self.sack_one(id, out);
+            id += 1;
         }
     }
 
