@@ -494,13 +494,16 @@ impl Connection {
             blocks => self.mss.saturating_sub(Config::sack_len(blocks)).max(1),
         };
         if self.sender.is_calm() {
-            if let Some(outgoing) = self.sender.poll_calm(room, now) {
+            if let Some(outgoing) = self.sender.poll_calm::<true>(room, now) {
                 let mut sent = self.data_here(to, &outgoing, room, blocks, now);
                 sent.repeats = room == self.mss && !self.receiver.echo();
                 return Some(sent);
             }
             self.pace_timer = Time::MAX;
             return self.owed_ack(to, now);
+        }
+        if self.sender.is_calm_otherwise() {
+            return self.poll_beside_recovery(to, room, blocks, now);
         }
         if let Some(outgoing) = self.sender.poll(room, now) {
             return Some(self.data(to, &outgoing, room, blocks, now));
@@ -513,13 +516,30 @@ impl Connection {
         self.owed_ack(to, now)
     }
 
+    /// [`poll_into`](Self::poll_into) of a sender that has nothing to send again, though it
+    /// recovers.
+    #[inline(never)]
+    fn poll_beside_recovery(
+        &mut self,
+        to: &mut Segment,
+        room: u16,
+        blocks: u8,
+        now: Time,
+    ) -> Option<Sent> {
+        if let Some(outgoing) = self.sender.poll_calm::<false>(room, now) {
+            return Some(self.data_here(to, &outgoing, room, blocks, now));
+        }
+        self.pace_timer = Time::MAX;
+        self.owed_ack(to, now)
+    }
+
     /// Turns the segment that was returned last into the next one of its burst, which differs in
     /// its place and payload only. False if there is no more to send. To be called for one that
     /// [repeats](Transmit::repeats), before any other input.
     #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
     pub fn poll_alike(&mut self, segment: &mut Segment, now: Time) -> bool {
-        let Some(outgoing) = self.sender.poll_calm(self.mss, now) else {
+        let Some(outgoing) = self.sender.poll_calm::<true>(self.mss, now) else {
             self.pace_timer = Time::MAX;
             debug_assert!(!self.receiver.ack_now, "the last one was an ACK too");
             return false;

@@ -28,6 +28,12 @@ impl Scoreboard {
         true
     }
 
+    /// Whether it is plain that [`next_lost`](Self::next_lost) has none to name.
+    #[inline]
+    pub(crate) fn is_resent(&self) -> bool {
+        self.lost == 0 || (self.resend_from >= self.lost_end && self.lost_again.is_empty())
+    }
+
     /// The next lost segment to send again: the first of all, whether it was lost once or again
     /// (NextSeg rule 1, Linux `tcp_verify_retransmit_hint`). Behind one that waits its turn, the
     /// others would come and wait at the receiver, and the timer would expire.

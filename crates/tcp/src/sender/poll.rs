@@ -44,24 +44,41 @@ impl Sender {
     /// Whether nothing but new data can go, and at once as far as the windows let it.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
-        let odd = self.probe | self.closing | self.joins | self.recovery.prefer_new;
-        let calm = self.recovery.state == Recovery::Open && self.board.lost() == 0;
-        !odd && calm && self.ns2.is_none() && !self.paced()
+        self.recovery.state == Recovery::Open && self.board.lost() == 0 && self.sends_new()
     }
 
-    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are. What it sends
-    /// leaves it so.
+    /// The same beside a recovery, which has nothing to send again.
+    #[inline]
+    pub(crate) fn is_calm_otherwise(&self) -> bool {
+        // Without RACK a hole may be sent again that is not known to be lost.
+        self.rack && self.board.is_resent() && self.sends_new()
+    }
+
+    #[expect(clippy::inline_always, reason = "as `poll_calm`")]
+    #[inline(always)]
+    fn sends_new(&self) -> bool {
+        let odd = self.probe | self.closing | self.joins | self.recovery.prefer_new;
+        !odd && self.ns2.is_none() && !self.paced()
+    }
+
+    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are, or `!OPEN` [so
+    /// otherwise](Self::is_calm_otherwise). What it sends leaves it so.
     #[expect(
         clippy::inline_always,
-        reason = "once for the way that most segments take"
+        reason = "once for the way that most segments take, and once for others"
     )]
     #[inline(always)]
-    pub(crate) fn poll_calm(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+    pub(crate) fn poll_calm<const OPEN: bool>(&mut self, room: u16, now: Time) -> Option<Outgoing> {
         if self.nagle {
             self.full = self.mss.min(room);
         }
         let in_flight = self.board.in_flight();
-        let full = in_flight >= self.control.window();
+        let window = if OPEN {
+            self.control.window()
+        } else {
+            self.window()
+        };
+        let full = in_flight >= window;
         let fresh = self.fresh_len_here(room);
         if !full && let Some(len) = fresh {
             return Some(self.send_fresh::<true>(len, in_flight, now));
