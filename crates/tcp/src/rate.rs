@@ -75,16 +75,10 @@ impl RateEstimator {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// Bytes arrived; the sample of the newest segment among them.
+    /// Bytes arrived, of which the newest segment is this.
     #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
     #[inline(always)]
-    pub(crate) fn on_delivered(
-        &mut self,
-        bytes: u64,
-        newest: Option<Newest>,
-        min_rtt: Span,
-        now: Time,
-    ) -> Option<RateSample> {
+    pub(crate) fn on_delivered(&mut self, bytes: u64, newest: Option<&Newest>, now: Time) {
         self.delivered += bytes;
         if bytes > 0 {
             self.delivered_at = now;
@@ -92,8 +86,20 @@ impl RateEstimator {
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
+        if let Some(newest) = newest {
+            self.first_sent = newest.sent;
+        }
+    }
+
+    /// The sample of the newest segment of those that have [just arrived](Self::on_delivered).
+    #[inline]
+    pub(crate) fn sample(
+        &self,
+        newest: Option<&Newest>,
+        min_rtt: Span,
+        now: Time,
+    ) -> Option<RateSample> {
         let newest = newest?;
-        self.first_sent = newest.sent;
         let delivered = u64::from((self.delivered as u32).wrapping_sub(newest.delivered));
         let ack_elapsed = (now - newest.sent) + newest.delivered_ago;
         let interval = newest.first_sent_ago.max(ack_elapsed);

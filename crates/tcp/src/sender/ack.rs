@@ -263,16 +263,14 @@ impl Sender {
             self.counters.reorder_distance = self.counters.reorder_distance.max(out.reordered);
         }
         let (sample, newest_rtt) = self.measure(facts, out);
-        let min_rtt = self.rtt.min().unwrap_or(Span::ZERO);
-        let rate = self
-            .rate
-            .on_delivered(out.delivered_bytes, out.newest, min_rtt, now);
+        self.rate
+            .on_delivered(out.delivered_bytes, out.newest.as_ref(), now);
         // Any progress: the next timeout is a first one again (Linux `icsk_retransmits = 0`).
         if facts.advanced {
             self.recovery.timeouts = 0;
         }
         if self.rack && (facts.dsack_end > 0 || self.recovery.reordering) {
-            let delivered = rate.map(|rate| rate.prior_delivered);
+            let delivered = self.sample(out).map(|rate| rate.prior_delivered);
             self.adapt_reorder_window(facts.dsack_end > 0, delivered);
         }
         // Before recovery, which may end by this very ACK: Westwood counts the ACKs of a recovery
@@ -312,7 +310,7 @@ impl Sender {
         {
             self.rearm(now);
         }
-        self.conclude::<PLAIN>(facts, out, rate, newest_rtt, prior.in_flight);
+        self.conclude::<PLAIN>(facts, out, newest_rtt, prior.in_flight);
         if self.buffered < self.written {
             self.fill_buffer();
         }
@@ -330,12 +328,10 @@ impl Sender {
         &mut self,
         facts: &Facts,
         out: &Outcome,
-        rate: Option<RateSample>,
         rtt: Option<Span>,
         prior_in_flight: u32,
     ) {
         let now = out.now;
-        let round_start = self.counts_round(rate.as_ref());
         let reducing = !PLAIN && self.recovery.reducing() && !self.control.controls_recovery();
         if reducing {
             self.reduce(facts.delivered, facts.newly_lost, facts.advanced);
@@ -346,6 +342,9 @@ impl Sender {
             self.lost_by_timer = 0;
             return;
         }
+        // Of which the control above asks for neither.
+        let rate = self.sample(out);
+        let round_start = self.counts_round(rate.as_ref());
         self.tell_control(&Told {
             now,
             acked: out.acked,
@@ -496,6 +495,17 @@ impl Sender {
         } else if facts.duplicate && out.sacked == 0 {
             self.recovery.tail_probe = None;
         }
+    }
+
+    /// How fast the network delivers, by what an ACK has just told.
+    #[expect(
+        clippy::inline_always,
+        reason = "else most ACKs would leave it in memory"
+    )]
+    #[inline(always)]
+    fn sample(&self, out: &Outcome) -> Option<RateSample> {
+        let min_rtt = self.rtt.min().unwrap_or(Span::ZERO);
+        self.rate.sample(out.newest.as_ref(), min_rtt, out.now)
     }
 
     /// Whether a round ends: when something is delivered that was sent after the last round's end
