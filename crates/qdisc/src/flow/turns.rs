@@ -47,6 +47,20 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
+    /// The first flow of a list, which is this, goes to the end of the old ones.
+    #[inline]
+    fn turn_over(&mut self, id: u32, turn: Turn) {
+        if turn == Turn::New {
+            self.take_first(turn);
+            self.append(id, Turn::Old);
+        // One alone is the last one too.
+        } else if self.old.len > 1 {
+            self.old.first = self.flows[id as usize].next;
+            let last = core::mem::replace(&mut self.old.last, id);
+            self.flows[last as usize].next = id;
+        }
+    }
+
     /// A flow that has been taken off its list leaves the round.
     #[inline]
     fn leave_round(&mut self, id: u32) {
@@ -178,8 +192,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                     self.pay(id);
                 } else {
                     flow.deficit += i64::from(self.quantum);
-                    self.take_first(turn);
-                    self.append(id, Turn::Old);
+                    self.turn_over(id, turn);
                     turns += 1;
                     self.skip_rounds(&mut turns);
                 }
