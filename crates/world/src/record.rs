@@ -362,23 +362,25 @@ impl FlowRecorder {
     #[inline(never)]
     pub fn rtt(&mut self, now: Time, rtt: Span) {
         if self.rtt.gathers_next() {
-            self.rtt_gathered(now, rtt);
-        } else {
-            self.rtt_here(now, rtt);
+            return self.rtt_gathered(now, rtt);
         }
+        if self.holds(now) {
+            self.rtt.add_waiting(rtt);
+        }
+        self.rtt_over_time(now, rtt);
     }
 
     /// [`rtt`](Self::rtt) where one of many calls other functions.
     #[inline(never)]
     fn rtt_gathered(&mut self, now: Time, rtt: Span) {
-        self.rtt_here(now, rtt);
-    }
-
-    #[inline]
-    fn rtt_here(&mut self, now: Time, rtt: Span) {
         if self.holds(now) {
             self.rtt.add(rtt);
         }
+        self.rtt_over_time(now, rtt);
+    }
+
+    #[inline]
+    fn rtt_over_time(&mut self, now: Time, rtt: Span) {
         if let Some(series) = &mut self.series {
             series.packets.add_to(RTTS, now, millis(rtt));
         }

@@ -158,6 +158,14 @@ impl Spread {
         }
     }
 
+    /// Adds one after which [others wait too](Self::gathers_next).
+    #[inline]
+    pub(super) fn add_waiting(&mut self, span: Span) {
+        debug_assert!(!self.gathers_next(), "asked before");
+        self.waiting[self.waits as usize] = span;
+        self.waits += 1;
+    }
+
     /// Adds a span of zero length.
     #[inline]
     pub(super) fn add_zero(&mut self) {
