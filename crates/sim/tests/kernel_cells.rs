@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 /// Runs of a cell, each with its own dice; the mean of them counts.
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 12;
 /// How long queues wait for the first packet, and what counts from there: whole runs, and the part
 /// of them that is start-up.
 const BEFORE: u64 = 100;
