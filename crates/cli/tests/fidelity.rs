@@ -60,7 +60,7 @@ fn the_simulator_has_the_tick_that_is_asked_for() {
     );
 }
 
-/// The matrix has up to 200 seeds of a cell, which take minutes: some of its cells stand for all.
+/// The matrix has up to 400 seeds of a cell, which take minutes: some of its cells stand for all.
 #[test]
 fn the_recorded_matrix_is_what_the_simulator_yields() {
     const MATRIX: &str = "scenarios/fidelity/matrix.csv";
