@@ -224,8 +224,8 @@ pub struct Config {
     /// The tick of the kernel's timer wheel: retransmissions, probes, reordering, handshakes and
     /// delayed ACKs expire with a tick, up to one late within 62 ticks, up to 8 within 503, up to
     /// 64 within 4031 and so on (Linux `calc_wheel_index`). Pacing and ACKs held behind a gap have
-    /// finer timers. CUBIC and Westwood+ reckon in it. Linux with 1000 Hz: 1 ms. Default zero: exact,
-    /// and 1 ms for Westwood+.
+    /// finer timers. CUBIC and Westwood+ reckon in it. Linux with 1000 Hz: 1 ms. Default zero:
+    /// exact, and 1 ms for Westwood+.
     pub timer_tick: Span,
     /// Measure one segment at a time for the timeout, as ns-2 and the BSDs without timestamps;
     /// otherwise every ACK is a sample, as in Linux. Default off.

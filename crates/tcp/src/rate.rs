@@ -70,7 +70,8 @@ impl RateEstimator {
         }
     }
 
-    /// The app writes while there is room to send and nothing waits, with `in_flight` bytes on the way.
+    /// The app writes while there is room to send and nothing waits; `in_flight` bytes are on the
+    /// way.
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }

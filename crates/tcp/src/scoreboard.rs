@@ -454,7 +454,7 @@ impl Scoreboard {
         let [one, two, three] = &ranges;
         match (is_fresh(one), is_fresh(two), is_fresh(three)) {
             (false, false, false) => {}
-            (true, false, false) => self.sack(*one, out),
+            (true, false, false) => self.sack(one.0, one.1, out),
             fresh => self.sack_several(ranges, fresh.into(), out),
         }
     }
@@ -469,15 +469,15 @@ impl Scoreboard {
         }
         // In the order of sending, or what one ACK reports would seem to have been reordered.
         ranges.sort_unstable();
-        for range in ranges.into_iter().filter(|(start, end)| start < end) {
-            self.sack(range, out);
+        for (start, end) in ranges.into_iter().filter(|(start, end)| start < end) {
+            self.sack(start, end, out);
         }
     }
 
     /// Marks everything in a range as arrived.
     // As `ack_some`.
     #[inline(never)]
-    fn sack(&mut self, (start, end): (u64, u64), out: &mut Outcome) {
+    fn sack(&mut self, start: u64, end: u64, out: &mut Outcome) {
         let mut id = self.find(start);
         loop {
             id = self.next_unsacked(id);

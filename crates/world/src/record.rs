@@ -22,7 +22,7 @@ use sojourn_apps::{Gathering, Metric};
 use sojourn_tcp::Limits;
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
-use window::{Bins, Quantity, Rows};
+use window::{Bins, Quantity, Rows, float};
 
 /// A series of the list.
 fn named(kind: Kind, metric: &'static str) -> Quantity {
@@ -38,11 +38,6 @@ fn mean(sum: f64, count: u32) -> f64 {
     } else {
         sum / f64::from(count)
     }
-}
-
-/// A count that is far below 2⁶³, in one instruction.
-fn float(count: u64) -> f64 {
-    count.cast_signed() as f64
 }
 
 /// Milliseconds of a span that is far below 2⁶³ ns, as [`Span::as_millis_f64`] in fewer

@@ -9,9 +9,9 @@
 use crate::{Config, Segment, Span, Time};
 
 /// What Linux's buffer of a segment takes beyond its payload: that which its sender made, on one
-/// machine (a header of 512 bytes and a structure of 256). It depends on the way that a segment came:
-/// what a network card or an `AF_PACKET` socket has put into half a page takes 856 bytes more than
-/// 1448.
+/// machine (a header of 512 bytes and a structure of 256). It depends on the way that a segment
+/// came: what a network card or an `AF_PACKET` socket has put into half a page takes 856 bytes more
+/// than 1448.
 const OVERHEAD: u64 = 768;
 /// What Linux reckons for a segment beside its payload when it makes the buffer larger (headers
 /// and two structures), and the steps in which it adds until half is payload's.

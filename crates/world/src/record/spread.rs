@@ -99,8 +99,9 @@ impl Gathered {
         // of all, no bucket.
         let few = u32::try_from(self.count).is_ok();
         let least = if few { self.min.max(base) } else { Span::MAX }.as_nanos();
-        let most = self.max.min(base + LARGEST);
-        let most = most.min(Span::MAX / WAITING as u64).as_nanos();
+        let most = (self.max.min(base + LARGEST))
+            .min(Span::MAX / WAITING as u64)
+            .as_nanos();
         let counts = self.buckets.counts.as_mut_slice();
         let (mut sum, mut other) = (0, None);
         for &span in spans {

@@ -1,9 +1,13 @@
 //! The measured time, and the intervals of series in it.
 
-use super::float;
 use crate::cell::Cell;
 use crate::figure::{Point, Series};
 use sojourn_units::{Span, Time, Unit};
+
+/// A count that is far below 2⁶³, in one instruction.
+pub(super) fn float(count: u64) -> f64 {
+    count.cast_signed() as f64
+}
 
 /// Longest series kept.
 const MAX_POINTS: u64 = 2000;
