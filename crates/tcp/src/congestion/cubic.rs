@@ -13,6 +13,11 @@ use sojourn_units::{Span, Time};
 
 const C: f64 = 0.4;
 const BETA: f64 = 717.0 / 1024.0;
+/// The growth is worked out anew when the window has changed, or after more than this time.
+const HOLD: Span = Span::from_nanos(1_000_000_000 / 32);
+/// Samples this soon after a reduction still show the old queue.
+const SETTLE: Span = Span::from_secs(1);
+
 /// RFC 9438 section 4.3: 3·(1 − beta)/(1 + beta). The RFC goes on with 1 when the window before
 /// the loss is reached again; Linux does not.
 /// Its inverse is 15 eighths there (`beta_scale`), which makes 0.533 of the RFC's 0.529: so many
@@ -21,13 +26,10 @@ fn reno_grows_after(window: u32) -> u32 {
     u32::try_from(u64::from(window.max(1)) * 15 / 8).unwrap_or(u32::MAX)
 }
 
+/// The ticks that have passed whole.
 fn floor(span: Span, tick: Span) -> Span {
     Span::from_nanos(span.as_nanos() / tick.as_nanos() * tick.as_nanos())
 }
-/// The growth is worked out anew when the window has changed, or after more than this time.
-const HOLD: Span = Span::from_nanos(1_000_000_000 / 32);
-/// Samples this soon after a reduction still show the old queue.
-const SETTLE: Span = Span::from_secs(1);
 
 #[derive(Clone, Debug)]
 enum Exit {
