@@ -34,7 +34,7 @@ fn the_cheapest_faults_are_found() {
     ];
     let mut missed = cheapest.to_vec();
     for (family, fault) in all.filter(|(_, fault)| cheapest.contains(&fault.name)) {
-        let (found, last) = hunt(family, fault.planted, &mut |runs| runs < 64);
+        let (found, last) = hunt(family, fault.planted, &mut |runs| runs < 128);
         let (name, history) = (fault.name, fault.history);
         let found = found.unwrap_or_else(|| panic!("{name} ({history}) is not found: {last:?}"));
         // It is no matter of one seed.
