@@ -16,6 +16,7 @@ use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use sojourn_memory::fetch;
 use sojourn_units::Time;
 
 /// First in, first out.
@@ -117,6 +118,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
             packet,
             sojourn: now - arrived,
         }
+    }
+
+    fn fetch_first(&self) {
+        self.queue.front().inspect(|first| fetch(*first));
     }
 
     #[inline]

@@ -88,6 +88,9 @@ pub trait Qdisc<P: Packet>: Any + Send {
     /// nothing is held: drops alone never leave packets behind an empty answer.
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P>;
 
+    /// Asks for the memory of the packet that is going to leave next, where that is known.
+    fn fetch_first(&self) {}
+
     /// Lets a packet of `len` bytes pass that would be taken in the moment in which it is offered,
     /// while nothing is held: counts what [`Qdisc::enqueue`] and [`Qdisc::dequeue`] would count,
     /// and spares both. Returns whether it may; if not, nothing has happened, and they decide.

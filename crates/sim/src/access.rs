@@ -5,6 +5,7 @@
 //! again at once and stay in the cache: few hosts send at the same moment.
 
 use crate::packet::{Packet, Way};
+use sojourn_memory::fetch;
 use sojourn_units::{Rate, Time, TxPace};
 
 const NONE: u32 = u32::MAX;
@@ -167,6 +168,12 @@ impl AccessLinks {
             return Some((index, None));
         }
         Some((index, Some(self.pool[next as usize].arrival)))
+    }
+
+    /// Asks for the memory of a direction.
+    #[inline]
+    pub(crate) fn fetch(&self, way: Way) {
+        fetch(&self.lanes[way.index()]);
     }
 
     /// When a packet of `len` bytes that comes to its receiver's downlink at `now` has passed

@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
-use crate::engine::{Engine, MOST_PACKETS, Sending};
+use crate::engine::{Engine, MOST_PACKETS, Sending, is_crowded};
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Transport, UDP_HEADERS};
@@ -20,6 +20,7 @@ use crate::outside::Outside as EndsOutside;
 use crate::packet::Way;
 use crate::passage::Passage;
 use sojourn_apps::{App, Model, Outside, Wishes};
+use sojourn_memory::on_large_pages;
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
 use sojourn_units::Time;
@@ -138,7 +139,8 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
     let media = Medium::of(cell, &layout.table);
     let uplinks = if access.is_some() { ways } else { 0 };
     let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1, 1]);
-    let (endpoints, apps) = ends(cell, &instances, own);
+    let (endpoints, apps) = ends(cell, &instances, ways, own);
+    let crowded = is_crowded(ways, interfaces.len());
     let flow = |instance: &Instance| {
         let connections = usize::from(instance.spec.app.connections());
         std::iter::repeat_n(instance.flow as u32, connections)
@@ -185,6 +187,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         reports: Vec::new(),
         bottleneck_packets: 0,
         room: MOST_PACKETS,
+        crowded,
     })
 }
 
@@ -192,9 +195,11 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
 fn ends(
     cell: &Cell,
     instances: &[Instance],
+    ways: usize,
     own: &mut dyn Instead,
 ) -> (Vec<Endpoint>, Vec<Box<dyn App>>) {
-    let (mut all, mut apps) = (Vec::new(), Vec::new());
+    let (mut all, mut apps) = (Vec::with_capacity(ways), Vec::new());
+    on_large_pages(&all);
     let duplicates = cell.duplicates();
     for instance in instances {
         let flow = &instance.spec;

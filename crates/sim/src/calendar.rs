@@ -204,6 +204,23 @@ impl Calendar {
         }
     }
 
+    /// The next far event, which is perhaps the next of all.
+    pub(crate) fn next_far(&self) -> Option<OwnerKey> {
+        (self.far_top != Key::MAX).then(|| at(self.far_top).1)
+    }
+
+    /// The events that come next, in no order.
+    pub(crate) fn soon(&self) -> impl Iterator<Item = OwnerKey> {
+        let list = self.soon.get(1..=self.len).unwrap_or_default();
+        list.iter().map(|key| at(*key).1)
+    }
+
+    /// Whether it is to be [filled](Self::refill) before the next [turn](Self::turn).
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.len == 0
+    }
+
     /// Nothing but far events is to be looked at before this time.
     pub(crate) fn set_alarm(&mut self, time: Time) {
         self.alarm = high(self.far_top).min(time.as_nanos().saturating_mul(2));
@@ -292,8 +309,7 @@ impl Calendar {
     }
 
     /// The list is empty: takes the first of the heap behind it.
-    #[cold]
-    fn refill(&mut self) {
+    pub(crate) fn refill(&mut self) {
         self.len = self.later.len.min(REFILL);
         for place in (1..=self.len).rev() {
             self.soon[place] = self.later.take();
@@ -317,29 +333,35 @@ impl Calendar {
         }
     }
 
-    /// After [`end`](Self::end): which event comes first.
+    /// After [`end`](Self::end), and perhaps [`refill`](Self::refill): which event comes first.
     #[inline]
     pub(crate) fn turn(&mut self) {
-        if self.len == 0 {
-            self.refill();
-        }
         self.top = self.soon[self.len % PLACES];
     }
 }
 
-/// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
-/// so that there are no nodes with fewer.
+/// Four keys in one cache line. Those that a node lacks are the greatest possible ones, so that no
+/// node has fewer.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Node([Key; 4]);
+
+/// A heap of keys, four children a node, which have a node of their own.
 #[derive(Clone, Debug)]
 struct Heap {
-    keys: Vec<Key>,
-    /// How many of them are taken.
+    /// The least key is the last one of the first node, and its children have the second.
+    nodes: Vec<Node>,
+    /// How many keys there are.
     len: usize,
 }
+
+/// The place of the least key. Those behind it are the other keys'.
+const TOP: usize = 3;
 
 impl Default for Heap {
     fn default() -> Self {
         Self {
-            keys: vec![Key::MAX],
+            nodes: vec![Node([Key::MAX; 4])],
             len: 0,
         }
     }
@@ -349,25 +371,31 @@ impl Heap {
     /// The least key; the greatest possible one when there is none.
     #[inline]
     fn top(&self) -> Key {
-        self.keys[0]
+        self.nodes[0].0[TOP]
+    }
+
+    #[inline]
+    fn place(&mut self, number: usize) -> &mut Key {
+        &mut self.nodes[number / 4].0[number % 4]
     }
 
     #[inline(never)]
     fn put(&mut self, key: Key) {
-        let mut hole = self.len;
-        if hole == self.keys.len() {
-            self.keys.resize(hole + 4, Key::MAX);
+        let mut hole = TOP + self.len;
+        if hole == 4 * self.nodes.len() {
+            self.nodes.push(Node([Key::MAX; 4]));
         }
         self.len += 1;
-        while hole > 0 {
-            let parent = (hole - 1) / 4;
-            if self.keys[parent] < key {
+        while hole > TOP {
+            let parent = hole / 4 + 2;
+            let above = *self.place(parent);
+            if above < key {
                 break;
             }
-            self.keys[hole] = self.keys[parent];
+            *self.place(hole) = above;
             hole = parent;
         }
-        self.keys[hole] = key;
+        *self.place(hole) = key;
     }
 
     /// Takes the least key, of which there is one.
@@ -375,7 +403,7 @@ impl Heap {
     fn take(&mut self) -> Key {
         let top = self.top();
         self.len -= 1;
-        let last = std::mem::replace(&mut self.keys[self.len], Key::MAX);
+        let last = std::mem::replace(self.place(TOP + self.len), Key::MAX);
         if self.len > 0 {
             self.sink(last);
         }
@@ -385,11 +413,10 @@ impl Heap {
     /// Puts `key` where it belongs, starting from a hole at the top.
     #[inline]
     fn sink(&mut self, key: Key) {
-        let heap = self.keys.as_mut_slice();
-        let mut hole = 0;
+        let mut hole = TOP;
         // Of four children: two independent comparisons and one between their winners, without
         // branches. Guessing the winner with branches would cost more than the comparisons.
-        while let Some(children) = heap.get(4 * hole + 1..).and_then(<[Key]>::first_chunk::<4>) {
+        while let Some(&Node(children)) = self.nodes.get(hole - 2) {
             let low = usize::from(children[1] < children[0]);
             let high = 2 + usize::from(children[3] < children[2]);
             let least = if children[high] < children[low] {
@@ -401,10 +428,10 @@ impl Heap {
             if key < least_key {
                 break;
             }
-            heap[hole] = least_key;
-            hole = 4 * hole + 1 + least;
+            *self.place(hole) = least_key;
+            hole = 4 * (hole - 2) + least;
         }
-        heap[hole] = key;
+        *self.place(hole) = key;
     }
 }
 
@@ -412,6 +439,13 @@ impl Heap {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn turn(calendar: &mut Calendar) {
+        if calendar.is_spent() {
+            calendar.refill();
+        }
+        calendar.turn();
+    }
 
     proptest! {
         /// Against a sorted list: earliest first, of equal times wires last, then in the order of
@@ -435,7 +469,7 @@ mod tests {
                     (1, Some(gone)) => {
                         calendar.begin();
                         calendar.end(None, gone.3);
-                        calendar.turn();
+                        turn(&mut calendar);
                         calendar.settle();
                         model.retain(|e| *e != gone);
                     }
@@ -443,7 +477,7 @@ mod tests {
                         model.retain(|e| *e != gone);
                         calendar.begin();
                         calendar.end(Some(Time::from_nanos(gone.0 + at)), gone.3);
-                        calendar.turn();
+                        turn(&mut calendar);
                         calendar.settle();
                         let last = gone.3.kind() == 7 || gone.1 && at == 0;
                         model.push((gone.0 + at, last, 10 * order, gone.3));
@@ -461,7 +495,7 @@ mod tests {
                         }
                         let again = (kind == 3).then(|| Time::from_nanos(gone.0 + at));
                         calendar.end(again, gone.3);
-                        calendar.turn();
+                        turn(&mut calendar);
                         calendar.settle();
                         if kind == 3 {
                             let last = gone.3.kind() == 7 || gone.1 && at == 0;

@@ -1,6 +1,7 @@
 //! The event loop of one run.
 
 mod app;
+mod crowd;
 mod fork;
 mod held;
 mod receive;
@@ -12,6 +13,7 @@ use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::Packet;
+pub(crate) use crowd::is_crowded;
 use receive::{Ahead, left};
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
@@ -132,6 +134,8 @@ pub(crate) struct Engine {
     pub(crate) bottleneck_packets: u64,
     /// Most packets at one time.
     pub(crate) room: usize,
+    /// Whether there are so many endpoints and links that an event finds its own in no cache.
+    pub(crate) crowded: bool,
 }
 
 impl Engine {
@@ -163,6 +167,9 @@ impl Engine {
         loop {
             if self.net.passage.calendar.alarms() {
                 self.net.passage.calendar.settle();
+                if self.crowded {
+                    self.fetch_timer();
+                }
                 let (now, _) = self.net.passage.calendar.next();
                 if now > limit {
                     return Ok(if now > over {
@@ -291,6 +298,9 @@ impl Engine {
                 let again = self.other_event(owner, now);
                 self.end_event(again, owner);
             }
+        }
+        if self.net.passage.calendar.is_spent() {
+            self.turn_over();
         }
         self.net.passage.calendar.turn();
     }
@@ -434,6 +444,9 @@ impl Engine {
             }
             Next::Host if packet.is_train() => self.receive_train(&packet, now),
             Next::Host => {
+                if self.crowded {
+                    self.fetch_receivers(index);
+                }
                 let ahead = self.receive_here(&packet, armed, now);
                 self.end_event(again, Owner::Pipe(index));
                 if let Some(Ahead { at, packet }) = ahead {

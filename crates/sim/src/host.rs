@@ -2,10 +2,13 @@
 
 use crate::packet::{Body, Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port, Wishes};
+use sojourn_memory::fetch_part;
 use sojourn_tcp::{Codepoint, Connection, Owes, Segment};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Flow, FlowRecorder, Received};
 use std::collections::VecDeque;
+use std::mem::offset_of;
+use std::ops::Range;
 
 /// Bytes of IPv4 and UDP headers.
 pub(crate) const UDP_HEADERS: u16 = 28;
@@ -129,7 +132,7 @@ pub(crate) struct Endpoint {
     mail: VecDeque<(u64, Message)>,
 }
 
-const _: () = assert!(std::mem::offset_of!(Endpoint, transport) == 48);
+const _: () = assert!(offset_of!(Endpoint, transport) == 48);
 
 impl Endpoint {
     /// The end of `flow` that sends in direction `way`: its app's index, its connection's number
@@ -174,6 +177,34 @@ impl Endpoint {
             rest: 0,
             mail: VecDeque::new(),
         }
+    }
+
+    /// Asks for the memory that a packet needs which is going to arrive here. Reads none of it.
+    #[inline]
+    pub(crate) fn fetch(&self, packet: &Packet) {
+        const CONNECTION: usize =
+            offset_of!(Endpoint, transport) + size_of::<Transport>() - size_of::<Connection>();
+        match packet.tcp() {
+            Some(segment) if segment.payload > 0 => {
+                for Range { start, end } in Connection::NEEDED_BY_DATA {
+                    fetch_part(self, CONNECTION + start..CONNECTION + end);
+                }
+            }
+            Some(_) => {
+                for Range { start, end } in Connection::NEEDED_BY_ACK {
+                    fetch_part(self, CONNECTION + start..CONNECTION + end);
+                }
+            }
+            None => fetch_part(self, 0..offset_of!(Self, transport)),
+        }
+    }
+
+    /// Asks for the memory that a timer needs.
+    pub(crate) fn fetch_timers(&self) {
+        let start = offset_of!(Self, transport);
+        let [sender, receiver] = Connection::NEEDED_BY_DATA;
+        fetch_part(self, 0..start + sender.end);
+        fetch_part(self, start + receiver.start..start + receiver.start + 64);
     }
 
     /// A copy, if its congestion control can be copied.

@@ -91,6 +91,9 @@ impl Outlet<Packet> for Watch<'_> {
 }
 
 impl Interface {
+    /// So many of its first bytes are what most packets need.
+    pub(crate) const USUAL: usize = std::mem::offset_of!(Self, recorder) + LinkRecorder::USUAL;
+
     /// That of a cell with this index; `labels` serve all queues.
     pub(crate) fn new(cell: &Cell, index: usize, labels: &Labels, recorder: LinkRecorder) -> Self {
         let interface = &cell.network.interfaces[index];

@@ -80,6 +80,13 @@ impl Pipe {
         last.map_or(Time::ZERO, |&(at, _)| at)
     }
 
+    /// The packet so many places behind the next one.
+    #[inline]
+    pub(crate) fn ahead(&self, places: usize) -> Option<&Packet> {
+        let number = self.flight.first + places;
+        (number < self.flight.next).then(|| &self.flight.slots[self.flight.slot(number)].1)
+    }
+
     /// The next packet, if it has arrived.
     #[inline]
     pub(crate) fn arrived(&self, now: Time) -> Option<&Packet> {

@@ -20,6 +20,8 @@ use crate::segment::{Flags, Segment};
 use crate::sender::Sender;
 use crate::{Span, Time, seq};
 use alloc::boxed::Box;
+use core::mem::offset_of;
+use core::ops::Range;
 
 /// A segment to put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +165,9 @@ pub struct Connection {
     accurate: Option<Box<Reflector>>,
     config: Config,
 }
+
+const SENDER: usize = offset_of!(Connection, sender);
+const RECEIVER: usize = offset_of!(Connection, receiver);
 
 impl Connection {
     /// A closed connection; [`open`](Self::open) or [`listen`](Self::listen) comes next. The
@@ -418,6 +423,27 @@ impl Connection {
         }
         self.sender.on_timer(now);
         self.receiver.on_timer(self.sender.rtt.rto(), now);
+    }
+
+    /// The bytes of it that most segments with data need, when they arrive.
+    pub const NEEDED_BY_DATA: [Range<usize>; 2] = [
+        0..SENDER + Sender::USUAL,
+        RECEIVER..RECEIVER + Receiver::USUAL,
+    ];
+    /// The bytes of it that most segments without data need.
+    pub const NEEDED_BY_ACK: [Range<usize>; 3] = {
+        let [board, rest] = Sender::NEEDED_BY_ACK;
+        [
+            0..SENDER + Sender::USUAL,
+            SENDER + board.start..SENDER + board.end,
+            SENDER + rest.start..SENDER + rest.end,
+        ]
+    };
+
+    /// Asks for the memory of what an ACK needs and lies apart.
+    #[inline]
+    pub fn fetch_apart(&self) {
+        self.sender.board.fetch_first();
     }
 
     /// When [`on_timer`](Self::on_timer) must be called at the latest.

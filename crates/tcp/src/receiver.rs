@@ -119,6 +119,9 @@ enum Pushed {
 }
 
 impl Receiver {
+    /// So many of its first bytes are what most segments with data need.
+    pub(crate) const USUAL: usize = core::mem::offset_of!(Self, told);
+
     pub(crate) fn new(config: &Config) -> Self {
         let window = Window::new(config);
         Self {

@@ -14,6 +14,7 @@ use crate::{Span, Time};
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use sojourn_memory::fetch;
 
 mod in_order;
 mod judge;
@@ -219,6 +220,14 @@ impl Scoreboard {
             resent: VecDeque::new(),
             rack: Rack::default(),
             track_resent: rack,
+        }
+    }
+
+    /// Asks for the memory of the first record.
+    #[inline]
+    pub(crate) fn fetch_first(&self) {
+        if !self.is_empty() {
+            fetch(self.get(self.first));
         }
     }
 

@@ -29,6 +29,8 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::{Config, Span, Time};
 use alloc::boxed::Box;
+use core::mem::offset_of;
+use core::ops::Range;
 use phase::{Prr, RecoveryState, Undo};
 use timers::Timer;
 use train::Train;
@@ -162,6 +164,14 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    /// So many of its first bytes are what every segment needs.
+    pub(crate) const USUAL: usize = offset_of!(Self, rtt);
+    /// Which others most ACKs need.
+    pub(crate) const NEEDED_BY_ACK: [Range<usize>; 2] = [
+        offset_of!(Self, board)..offset_of!(Self, board) + 128,
+        offset_of!(Self, rate)..offset_of!(Self, control) + 128,
+    ];
+
     pub(crate) fn new(config: &Config) -> Self {
         let rack = config.sack && config.rack;
         Self {

@@ -65,6 +65,9 @@ pub struct LinkRecorder {
 }
 
 impl LinkRecorder {
+    /// So many of its first bytes are what most packets need.
+    pub const USUAL: usize = std::mem::offset_of!(Self, series);
+
     /// For a link of `rate`; none means that utilisation has no meaning.
     pub fn new(window: Window, rate: Option<Rate>) -> Self {
         Self {

@@ -1,0 +1,109 @@
+//! Memory that is asked for before it is needed, and large pages for much of it.
+//!
+//! Of thousands of flows, links or radios, the one whose turn it is lies in no cache of the
+//! processor. To wait for its memory may take longer than all that is done with it. Who knows whose
+//! turn comes next asks for it meanwhile.
+//!
+//! Nothing here changes what a program computes, so that every function is safe. On other
+//! processors and systems than those named they do nothing.
+#![no_std]
+#![allow(
+    unsafe_code,
+    reason = "neither the instruction nor the system call is safe to call"
+)]
+
+extern crate alloc;
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Bytes that a processor fetches at once.
+const LINE: usize = 64;
+
+/// Asks the processor (x86-64) for a value that is needed soon.
+#[inline]
+pub fn fetch<T>(place: &T) {
+    fetch_part(place, 0..size_of::<T>());
+}
+
+/// The same for some bytes of a value.
+#[expect(clippy::inline_always, reason = "with constant bounds no loop is left")]
+#[inline(always)]
+pub fn fetch_part<T>(place: &T, bytes: Range<usize>) {
+    let start = core::ptr::from_ref(place).cast::<u8>();
+    let end = bytes.end.min(size_of::<T>());
+    let mut at = bytes.start;
+    while at < end {
+        line(start.wrapping_add(at));
+        at += LINE;
+    }
+    // Of what is not aligned to lines, the end lies in one more.
+    if align_of::<T>() < LINE && end > bytes.start {
+        line(start.wrapping_add(end - 1));
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+#[inline]
+fn line(place: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: it only fills caches, and does not fail, whatever the address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+#[inline]
+fn line(_place: *const u8) {}
+
+/// Asks the kernel (Linux, `MADV_HUGEPAGE`) for large pages where a list is going to be that has
+/// its capacity already. Of memory that is spread widely, every access to a small page costs a
+/// search for the page too. A list below two mebibytes has no large page.
+pub fn on_large_pages<T>(list: &Vec<T>) {
+    let bytes = list.capacity() * size_of::<T>();
+    if bytes >= LARGE {
+        advise(list.as_ptr().cast(), bytes);
+    }
+}
+
+/// Bytes of a large page.
+const LARGE: usize = 2 << 20;
+
+#[cfg(target_os = "linux")]
+fn advise(start: *const u8, bytes: usize) {
+    // From the first whole page of this size on, which is one of every smaller size too.
+    let skipped = start.align_offset(LARGE);
+    let Some(rest) = bytes.checked_sub(skipped).filter(|rest| *rest >= LARGE) else {
+        return;
+    };
+    let whole = rest - rest % LARGE;
+    // SAFETY: the range belongs to the list, and the advice changes nothing that it holds. A
+    // kernel that does not know it refuses it, with no effect.
+    unsafe {
+        libc::madvise(
+            start.add(skipped).cast_mut().cast(),
+            whole,
+            libc::MADV_HUGEPAGE,
+        )
+    };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_start: *const u8, _bytes: usize) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_keeps_what_it_holds() {
+        for length in [0, 1, LARGE / 8, LARGE / 2] {
+            let mut list: Vec<u64> = Vec::with_capacity(length);
+            on_large_pages(&list);
+            list.extend(0..length as u64);
+            on_large_pages(&list);
+            list.iter().for_each(fetch);
+            fetch_part(&list, 8..1 << 20);
+            assert!(list.iter().copied().eq(0..length as u64));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a run does for memory when there are so many flows or links that an event finds its own in
+//! no cache: it asks for that of the next events while others happen. Nothing here changes them.
+
+use super::Engine;
+use crate::calendar::{Owner, OwnerKey};
+use crate::forwarding::Next;
+use crate::host::{Endpoint, Transport};
+use crate::interface::Interface;
+use crate::packet::Packet;
+use sojourn_memory::{fetch, fetch_part};
+
+/// From so many endpoints and interfaces on a run is crowded: with some two kilobytes each they
+/// take about as much as a processor's second cache has.
+const CROWD: usize = 512;
+/// How many packets before its arrival a packet's receiver is asked for, and how many before that
+/// the packet, and what its receiver has apart.
+const AHEAD: usize = 4;
+const FARTHER: usize = 2 * AHEAD;
+const NEARER: usize = AHEAD / 2;
+
+/// Whether so many endpoints and interfaces are many.
+pub(crate) const fn is_crowded(endpoints: usize, interfaces: usize) -> bool {
+    endpoints + interfaces > CROWD
+}
+
+impl Engine {
+    /// Asks for the receivers of the packets in a pipe that arrive soon.
+    #[inline(never)]
+    pub(super) fn fetch_receivers(&self, pipe: usize) {
+        let pipe = &self.net.passage.pipes[pipe];
+        pipe.ahead(FARTHER).inspect(|packet| fetch(*packet));
+        if let Some(packet) = pipe.ahead(AHEAD) {
+            self.fetch_receiver(packet);
+        }
+        if let Some(packet) = pipe.ahead(NEARER)
+            && let Transport::Tcp { connection, .. } = &self.receiver(packet).transport
+        {
+            connection.fetch_apart();
+        }
+    }
+
+    fn receiver(&self, packet: &Packet) -> &Endpoint {
+        &self.endpoints[packet.way.back().index()]
+    }
+
+    /// Asks for what a packet needs that arrives at the end of its way.
+    fn fetch_receiver(&self, packet: &Packet) {
+        let answers = packet.way.back();
+        self.receiver(packet).fetch(packet);
+        fetch(&self.recorders[self.flows[answers.index() / 2] as usize]);
+        if let Some(access) = &self.net.passage.access {
+            access.fetch(answers);
+        }
+    }
+
+    /// Asks for the endpoint whose timer is the next one.
+    #[inline(never)]
+    pub(super) fn fetch_timer(&self) {
+        let next = self.net.passage.calendar.next_far();
+        if let Some(Owner::Endpoint(index)) = next.map(OwnerKey::owner) {
+            self.endpoints[index].fetch_timers();
+        }
+    }
+
+    /// The calendar goes on to its next events. Asks for the memory of them all at once, so that
+    /// the time for one is that for all: first for what their owners are, then for what these hold,
+    /// and then for where that goes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn turn_over(&mut self) {
+        self.net.passage.calendar.refill();
+        if !self.crowded {
+            return;
+        }
+        let passage = &self.net.passage;
+        let soon = || passage.calendar.soon().map(OwnerKey::owner);
+        for owner in soon() {
+            match owner {
+                Owner::Pipe(index) => fetch(&passage.pipes[index]),
+                Owner::Wire(index) => self.fetch_link(index),
+                _ => {}
+            }
+        }
+        for owner in soon() {
+            match owner {
+                Owner::Pipe(index) => {
+                    passage.pipes[index].ahead(0).inspect(|next| fetch(*next));
+                }
+                Owner::Wire(index) => self.with_interface(index, |it| it.qdisc.fetch_first()),
+                _ => {}
+            }
+        }
+        for owner in soon() {
+            if let Owner::Pipe(index) = owner {
+                self.fetch_next(index);
+            }
+        }
+    }
+
+    /// Asks for where the next packet of a pipe goes.
+    fn fetch_next(&self, pipe: usize) {
+        let passage = &self.net.passage;
+        let pipe = &passage.pipes[pipe];
+        let Some(packet) = pipe.ahead(0) else {
+            return;
+        };
+        let forwarding = &passage.forwarding;
+        let leg = || forwarding.leg(pipe.interface as usize, packet).next;
+        match pipe.next.unwrap_or_else(leg) {
+            Next::Host => self.fetch_receiver(packet),
+            Next::Interface(next) => self.fetch_link(next as usize),
+            Next::Nowhere => {}
+        }
+    }
+
+    /// Asks for an interface and its medium, which mostly have one number.
+    fn fetch_link(&self, index: usize) {
+        self.net.media.get(index).inspect(|medium| fetch(*medium));
+        self.with_interface(index, |it| fetch_part(it, 0..Interface::USUAL));
+    }
+
+    fn with_interface(&self, index: usize, act: impl FnOnce(&Interface)) {
+        self.net.passage.interfaces.get(index).map(act);
+    }
+}
