@@ -413,10 +413,12 @@ impl Heap {
     /// Puts `key` where it belongs, starting from a hole at the top.
     #[inline]
     fn sink(&mut self, key: Key) {
+        let nodes = self.nodes.as_mut_slice();
         let mut hole = TOP;
         // Of four children: two independent comparisons and one between their winners, without
         // branches. Guessing the winner with branches would cost more than the comparisons.
-        while let Some(&Node(children)) = self.nodes.get(hole - 2) {
+        while let Some(node) = nodes.get(hole - 2) {
+            let children = &node.0;
             let low = usize::from(children[1] < children[0]);
             let high = 2 + usize::from(children[3] < children[2]);
             let least = if children[high] < children[low] {
@@ -428,10 +430,10 @@ impl Heap {
             if key < least_key {
                 break;
             }
-            *self.place(hole) = least_key;
+            nodes[hole / 4].0[hole % 4] = least_key;
             hole = 4 * (hole - 2) + least;
         }
-        *self.place(hole) = key;
+        nodes[hole / 4].0[hole % 4] = key;
     }
 }
 

@@ -287,6 +287,9 @@ impl Engine {
             }
             Owner::Wire(index) => {
                 let again = self.net.wire_event(index, now);
+                if self.crowded {
+                    self.fetch_waiting(index);
+                }
                 self.end_event(again, Owner::Wire(index));
             }
             Owner::Medium(index) => {
@@ -434,6 +437,9 @@ impl Engine {
         let again = pipe.due();
         let armed = again.unwrap_or(Time::MAX);
         pipe.armed = armed;
+        if self.crowded {
+            self.fetch_behind(index);
+        }
         let forwarding = &self.net.passage.forwarding;
         match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
             Next::Interface(next) => {
@@ -444,9 +450,6 @@ impl Engine {
             }
             Next::Host if packet.is_train() => self.receive_train(&packet, now),
             Next::Host => {
-                if self.crowded {
-                    self.fetch_receivers(index);
-                }
                 let ahead = self.receive_here(&packet, armed, now);
                 self.end_event(again, Owner::Pipe(index));
                 if let Some(Ahead { at, packet }) = ahead {

@@ -24,10 +24,20 @@ pub(crate) const fn is_crowded(endpoints: usize, interfaces: usize) -> bool {
 }
 
 impl Engine {
-    /// Asks for the receivers of the packets in a pipe that arrive soon.
+    /// Asks for the next packet in the queue of a wire.
     #[inline(never)]
-    pub(super) fn fetch_receivers(&self, pipe: usize) {
+    pub(super) fn fetch_waiting(&self, wire: usize) {
+        self.with_interface(wire, |it| it.qdisc.fetch_first());
+    }
+
+    /// A packet leaves a pipe: asks for those behind it, and for the receivers of some.
+    #[inline(never)]
+    pub(super) fn fetch_behind(&self, pipe: usize) {
         let pipe = &self.net.passage.pipes[pipe];
+        pipe.ahead(1).inspect(|packet| fetch(*packet));
+        if pipe.next != Some(Next::Host) {
+            return;
+        }
         pipe.ahead(FARTHER).inspect(|packet| fetch(*packet));
         if let Some(packet) = pipe.ahead(AHEAD) {
             self.fetch_receiver(packet);
