@@ -134,7 +134,7 @@ pub(crate) struct Engine {
     pub(crate) bottleneck_packets: u64,
     /// Most packets at one time.
     pub(crate) room: usize,
-    /// Whether there are so many endpoints and links that an event finds its own in no cache.
+    /// Whether there are so many connections and links that an event finds its own in no cache.
     pub(crate) crowded: bool,
 }
 

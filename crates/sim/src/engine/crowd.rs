@@ -9,8 +9,8 @@ use crate::interface::Interface;
 use crate::packet::Packet;
 use sojourn_memory::{fetch, fetch_part};
 
-/// From so many endpoints and interfaces on a run is crowded: with some two kilobytes each they
-/// take about as much as a processor's second cache has.
+/// With more connections and interfaces a run is crowded. What packets need of so many is more
+/// than a processor's second cache holds; below, asking costs more than it saves.
 const CROWD: usize = 512;
 /// How many packets before its arrival a packet's receiver is asked for, and how many before that
 /// the packet, and what its receiver has apart.
@@ -18,9 +18,9 @@ const AHEAD: usize = 4;
 const FARTHER: usize = 2 * AHEAD;
 const NEARER: usize = AHEAD / 2;
 
-/// Whether so many endpoints and interfaces are many.
-pub(crate) const fn is_crowded(endpoints: usize, interfaces: usize) -> bool {
-    endpoints + interfaces > CROWD
+/// Whether so many connections and interfaces are many.
+pub(crate) const fn is_crowded(connections: usize, interfaces: usize) -> bool {
+    connections + interfaces > CROWD
 }
 
 impl Engine {
