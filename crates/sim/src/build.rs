@@ -140,7 +140,6 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
     let uplinks = if access.is_some() { ways } else { 0 };
     let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1, 1]);
     let (endpoints, apps) = ends(cell, &instances, ways, own);
-    let crowded = is_crowded(ways / 2, interfaces.len());
     let flow = |instance: &Instance| {
         let connections = usize::from(instance.spec.app.connections());
         std::iter::repeat_n(instance.flow as u32, connections)
@@ -187,7 +186,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         reports: Vec::new(),
         bottleneck_packets: 0,
         room: MOST_PACKETS,
-        crowded,
+        crowded: is_crowded(ways / 2, cell.network.interfaces.len()),
     })
 }
 
