@@ -1,9 +1,9 @@
 //! The event loop of one run.
 
 mod app;
-mod crowd;
 mod fork;
 mod held;
+mod large;
 mod receive;
 mod results;
 mod trains;
@@ -13,7 +13,7 @@ use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::Packet;
-pub(crate) use crowd::is_crowded;
+pub(crate) use large::is_large;
 use receive::{Ahead, left};
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
@@ -135,7 +135,7 @@ pub(crate) struct Engine {
     /// Most packets at one time.
     pub(crate) room: usize,
     /// Whether there are so many connections and links that an event finds its own in no cache.
-    pub(crate) crowded: bool,
+    pub(crate) large: bool,
 }
 
 impl Engine {
@@ -167,7 +167,7 @@ impl Engine {
         loop {
             if self.net.passage.calendar.alarms() {
                 self.net.passage.calendar.settle();
-                if self.crowded {
+                if self.large {
                     self.fetch_timer();
                 }
                 let (now, _) = self.net.passage.calendar.next();
@@ -287,7 +287,7 @@ impl Engine {
             }
             Owner::Wire(index) => {
                 let again = self.net.wire_event(index, now);
-                if self.crowded {
+                if self.large {
                     self.fetch_waiting(index);
                 }
                 self.end_event(again, Owner::Wire(index));
@@ -437,7 +437,7 @@ impl Engine {
         let again = pipe.due();
         let armed = again.unwrap_or(Time::MAX);
         pipe.armed = armed;
-        if self.crowded {
+        if self.large {
             self.fetch_behind(index);
         }
         let forwarding = &self.net.passage.forwarding;

@@ -36,7 +36,7 @@ impl Engine {
             reports: self.reports.clone(),
             bottleneck_packets: self.bottleneck_packets,
             room: self.room,
-            crowded: self.crowded,
+            large: self.large,
         })
     }
 

@@ -187,6 +187,54 @@ proptest! {
     }
 }
 
+/// A chain of so many links, a connection over each, and one over all.
+fn chain(links: usize) -> Cell {
+    let name = |node: usize| format!("node-{node}");
+    let names: Vec<String> = (0..=links).map(name).collect();
+    let mut network = Network::new(names.iter().map(String::as_str));
+    let flow = |from, to| Flow {
+        base_rtt: Span::from_millis(500),
+        from,
+        to,
+        ..Flow::new(
+            &format!("{from}-{to}"),
+            Carrier::Tcp(Config::default()),
+            AppSpec::from(Bulk),
+        )
+    };
+    let mut flows = vec![flow(0, links)];
+    for link in 0..links {
+        for (from, to) in [(link, link + 1), (link + 1, link)] {
+            let rate = LineRate::Fixed(sojourn_units::Rate::from_bps(8_000_000));
+            let line = Line {
+                delay: Span::from_millis(1),
+                ..Line::new(rate)
+            };
+            let queue = "pfifo limit 20".parse().expect("a test's own spec");
+            network.join([from, to], &format!("{from}-{to}"), queue, line);
+        }
+        flows.push(flow(link, link + 1));
+    }
+    Cell::new("chain", network, flows, Span::from_secs(3))
+}
+
+#[test]
+fn asking_for_memory_changes_nothing() {
+    for cell in [cell(5), chain(40)] {
+        let figures = [false, true].map(|large| {
+            let mut engine = build::engine(&cell, &mut ()).expect("the cell can be run");
+            engine.large = large;
+            engine
+                .run(&mut |_| ControlFlow::Continue(()))
+                .expect("few packets");
+            let run = (engine.events, engine.digest);
+            (run, format!("{:?}", engine.finish(&cell)))
+        });
+        assert!(figures[0] == figures[1], "the results differ");
+        assert!(figures[0].0.0 > 1000, "much has happened");
+    }
+}
+
 /// Datagrams at twenty times the line's rate, before a queue that takes them all.
 #[test]
 fn a_queue_that_would_fill_the_memory_ends_the_run() {

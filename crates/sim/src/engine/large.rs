@@ -9,9 +9,9 @@ use crate::interface::Interface;
 use crate::packet::Packet;
 use sojourn_memory::{fetch, fetch_part};
 
-/// With more connections and interfaces a run is crowded. What packets need of so many is more
+/// With more connections and interfaces a run is large. What packets need of so many is more
 /// than a processor's second cache holds; below, asking costs more than it saves.
-const CROWD: usize = 512;
+const MANY: usize = 512;
 /// How many packets before its arrival a packet's receiver is asked for, and how many before that
 /// the packet, and what its receiver has apart.
 const AHEAD: usize = 4;
@@ -19,8 +19,8 @@ const FARTHER: usize = 2 * AHEAD;
 const NEARER: usize = AHEAD / 2;
 
 /// Whether so many connections and interfaces are many.
-pub(crate) const fn is_crowded(connections: usize, interfaces: usize) -> bool {
-    connections + interfaces > CROWD
+pub(crate) const fn is_large(connections: usize, interfaces: usize) -> bool {
+    connections + interfaces > MANY
 }
 
 impl Engine {
@@ -79,7 +79,7 @@ impl Engine {
     #[inline(never)]
     pub(super) fn turn_over(&mut self) {
         self.net.passage.calendar.refill();
-        if !self.crowded {
+        if !self.large {
             return;
         }
         let passage = &self.net.passage;
