@@ -340,28 +340,19 @@ impl Calendar {
     }
 }
 
-/// Four keys in one cache line. Those that a node lacks are the greatest possible ones, so that no
-/// node has fewer.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Node([Key; 4]);
-
-/// A heap of keys, four children a node, which have a node of their own.
+/// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
+/// so that there are no nodes with fewer.
 #[derive(Clone, Debug)]
 struct Heap {
-    /// The least key is the last one of the first node, and its children have the second.
-    nodes: Vec<Node>,
-    /// How many keys there are.
+    keys: Vec<Key>,
+    /// How many of them are taken.
     len: usize,
 }
-
-/// The place of the least key. Those behind it are the other keys'.
-const TOP: usize = 3;
 
 impl Default for Heap {
     fn default() -> Self {
         Self {
-            nodes: vec![Node([Key::MAX; 4])],
+            keys: vec![Key::MAX],
             len: 0,
         }
     }
@@ -371,31 +362,25 @@ impl Heap {
     /// The least key; the greatest possible one when there is none.
     #[inline]
     fn top(&self) -> Key {
-        self.nodes[0].0[TOP]
-    }
-
-    #[inline]
-    fn place(&mut self, number: usize) -> &mut Key {
-        &mut self.nodes[number / 4].0[number % 4]
+        self.keys[0]
     }
 
     #[inline(never)]
     fn put(&mut self, key: Key) {
-        let mut hole = TOP + self.len;
-        if hole == 4 * self.nodes.len() {
-            self.nodes.push(Node([Key::MAX; 4]));
+        let mut hole = self.len;
+        if hole == self.keys.len() {
+            self.keys.resize(hole + 4, Key::MAX);
         }
         self.len += 1;
-        while hole > TOP {
-            let parent = hole / 4 + 2;
-            let above = *self.place(parent);
-            if above < key {
+        while hole > 0 {
+            let parent = (hole - 1) / 4;
+            if self.keys[parent] < key {
                 break;
             }
-            *self.place(hole) = above;
+            self.keys[hole] = self.keys[parent];
             hole = parent;
         }
-        *self.place(hole) = key;
+        self.keys[hole] = key;
     }
 
     /// Takes the least key, of which there is one.
@@ -403,7 +388,7 @@ impl Heap {
     fn take(&mut self) -> Key {
         let top = self.top();
         self.len -= 1;
-        let last = std::mem::replace(self.place(TOP + self.len), Key::MAX);
+        let last = std::mem::replace(&mut self.keys[self.len], Key::MAX);
         if self.len > 0 {
             self.sink(last);
         }
@@ -413,12 +398,11 @@ impl Heap {
     /// Puts `key` where it belongs, starting from a hole at the top.
     #[inline]
     fn sink(&mut self, key: Key) {
-        let nodes = self.nodes.as_mut_slice();
-        let mut hole = TOP;
+        let heap = self.keys.as_mut_slice();
+        let mut hole = 0;
         // Of four children: two independent comparisons and one between their winners, without
         // branches. Guessing the winner with branches would cost more than the comparisons.
-        while let Some(node) = nodes.get(hole - 2) {
-            let children = &node.0;
+        while let Some(children) = heap.get(4 * hole + 1..).and_then(<[Key]>::first_chunk::<4>) {
             let low = usize::from(children[1] < children[0]);
             let high = 2 + usize::from(children[3] < children[2]);
             let least = if children[high] < children[low] {
@@ -430,10 +414,10 @@ impl Heap {
             if key < least_key {
                 break;
             }
-            nodes[hole / 4].0[hole % 4] = least_key;
-            hole = 4 * (hole - 2) + least;
+            heap[hole] = least_key;
+            hole = 4 * hole + 1 + least;
         }
-        nodes[hole / 4].0[hole % 4] = key;
+        heap[hole] = key;
     }
 }
 
