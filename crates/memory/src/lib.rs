@@ -32,13 +32,14 @@ pub fn fetch<T>(place: &T) {
 pub fn fetch_part<T>(place: &T, bytes: Range<usize>) {
     let start = core::ptr::from_ref(place).cast::<u8>();
     let end = bytes.end.min(size_of::<T>());
-    let mut at = bytes.start;
+    let aligned = align_of::<T>() >= LINE;
+    let mut at = bytes.start - if aligned { bytes.start % LINE } else { 0 };
     while at < end {
         line(start.wrapping_add(at));
         at += LINE;
     }
     // Of what is not aligned to lines, the end lies in one more.
-    if align_of::<T>() < LINE && end > bytes.start {
+    if !aligned && end > bytes.start {
         line(start.wrapping_add(end - 1));
     }
 }
