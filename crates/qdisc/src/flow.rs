@@ -45,6 +45,7 @@ mod policy;
 mod round;
 mod statistics;
 mod turns;
+mod walk;
 mod ways;
 mod wheel;
 
@@ -261,7 +262,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// The flow of a packet.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     fn classify(&mut self, packet: &P, now: Time) -> u32 {
         let hash = self.policy.hash(packet, self.perturbation);
         if self.policy.is_associative() {
@@ -387,7 +392,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// Takes a packet in, whatever the limits.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);

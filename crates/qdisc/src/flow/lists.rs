@@ -65,11 +65,11 @@ impl<P> Front<'_, P> {
     /// Takes it.
     #[inline]
     pub(super) fn take(self) -> Option<P> {
-        let packet = self.slot.packet.take();
-        debug_assert!(packet.is_some(), "a queue links to a free slot");
+        debug_assert!(self.slot.packet.is_some(), "a queue links to a free slot");
         let id = core::mem::replace(&mut self.queue.first, self.slot.next);
         self.slot.next = core::mem::replace(self.free, id);
-        packet
+        // Last, so that it is moved to where it goes and not aside first.
+        self.slot.packet.take()
     }
 }
 

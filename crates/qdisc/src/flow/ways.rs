@@ -34,15 +34,20 @@ pub(super) enum Way {
     Collision(u32),
 }
 
+/// The first of these ways, from `own` on.
+#[inline]
+pub(super) const fn first(own: u32, ways: u8) -> u32 {
+    (own + ways.rotate_right(own).trailing_zeros()) % WAYS
+}
+
 /// Looks through a set, from `own` on, for a way that has the tag, else for one that is free. A bit
 /// says so of each way.
 #[inline]
 pub(super) fn find(own: u32, hits: u8, busy: u8) -> Way {
-    let after = |bits: u8| (own + bits.rotate_right(own).trailing_zeros()) % WAYS;
     if hits != 0 {
-        Way::Hit(after(hits))
+        Way::Hit(first(own, hits))
     } else if busy != u8::MAX {
-        Way::Free(after(!busy))
+        Way::Free(first(own, !busy))
     } else {
         Way::Collision(own)
     }
@@ -51,8 +56,11 @@ pub(super) fn find(own: u32, hits: u8, busy: u8) -> Way {
 /// A bit for each way of which it is true.
 #[inline]
 pub(super) fn bits(ways: &[u32; WAYS as usize], is: impl Fn(u32) -> bool) -> u8 {
+    // In words of the ways' own length, so that the compiler asks about four at once.
     let ways = ways.iter().enumerate();
-    ways.fold(0, |bits, (way, value)| bits | u8::from(is(*value)) << way)
+    let bits =
+        |bits: u32, (way, &value): (usize, &u32)| bits | if is(value) { 1 << way } else { 0 };
+    ways.fold(0, bits) as u8
 }
 
 /// Eight buckets: whom they are known to hold, and whether that flow is in the round.
