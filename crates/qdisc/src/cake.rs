@@ -257,9 +257,10 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         }
     }
 
+    #[inline]
     fn pay_for_drops(&mut self, tin: usize, bytes: u64, now: Time) {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if bytes > 0 {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             // With `ingress` the shaper stands behind the bottleneck: what was dropped has come
             // through it all the same.
             self.clock.dropped(bytes);

@@ -73,7 +73,10 @@ impl Turns {
     /// A tin has sent so many bytes, or is charged with them.
     #[inline]
     pub(super) fn sent(&mut self, tin: usize, bytes: u32) {
-        self.set_deficit(tin, self.deficits[tin] - i64::from(bytes));
+        // A tin alone needs no credit.
+        if self.tins != 1 {
+            self.set_deficit(tin, self.deficits[tin] - i64::from(bytes));
+        }
     }
 
     #[inline]
@@ -86,7 +89,6 @@ impl Turns {
     #[inline]
     pub(super) fn next(&mut self) -> usize {
         let current = self.current as usize;
-        // A tin alone needs no credit.
         if self.tins == 1 || self.busy & self.credit & 1 << current != 0 {
             return current;
         }
@@ -157,10 +159,16 @@ mod tests {
     /// A tin of the plain model: whether it is busy, its weight and its deficit.
     struct Plain(bool, i64, i64);
 
-    /// Every tin in its turn, round after round.
+    /// Every tin in its turn, round after round. While no tin could send, those without packets are
+    /// not looked at.
     fn plain_next(tins: &mut [Plain], turn: &mut usize) -> usize {
         if tins[*turn].0 && tins[*turn].2 > 0 {
             return *turn;
+        }
+        while tins.iter().all(|tin| !tin.0 || tin.2 <= -tin.1) {
+            for tin in tins.iter_mut().filter(|tin| tin.0) {
+                tin.2 += tin.1;
+            }
         }
         loop {
             *turn = (*turn + 1) % tins.len();

@@ -15,7 +15,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         // All ways at once: a question for the own one first would be answered by chance where
         // there are many flows.
         if let Some(set) = self.sets.get((own / WAYS) as usize) {
-            let hits = bits(&set.tags, |tag| tag == hash) & set.known;
+            let hits = bits(&set.tags, |tag| tag == hash) & u32::from(set.known);
             if hits != 0 {
                 let way = first(own % WAYS, hits);
                 self.ways.way_indirect_hits += u64::from(way != own % WAYS);
@@ -34,7 +34,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             self.sets.resize(sets, Set::default());
         }
         let set = &mut self.sets[(own / WAYS) as usize];
-        let way = find(own % WAYS, 0, set.busy);
+        let way = find(own % WAYS, 0, set.busy.into());
         match way {
             Way::Free(_) => self.ways.way_misses += 1,
             _ => self.ways.way_collisions += 1,

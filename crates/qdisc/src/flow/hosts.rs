@@ -382,15 +382,17 @@ impl FlowPolicy for HostFair {
             let hosts = || packet.host_hashes(perturbation);
             self.pair = inside.map_or_else(hosts, |inside| inside.hosts);
         }
+        if isolation.tells_flows() {
+            return inside.map_or_else(|| packet.flow_hash(perturbation), |inside| inside.flow);
+        }
         match isolation {
-            Isolation::FlowBlind => 0,
             Isolation::SrcHost => self.pair.0,
             Isolation::DstHost => self.pair.1,
             Isolation::Hosts => {
                 let pair = u64::from(self.pair.0) << 32 | u64::from(self.pair.1);
                 mix(pair ^ perturbation) as u32
             }
-            _ => inside.map_or_else(|| packet.flow_hash(perturbation), |inside| inside.flow),
+            _ => 0,
         }
     }
 

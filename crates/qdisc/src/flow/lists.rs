@@ -104,10 +104,11 @@ impl<P> Slab<P> {
         let id = self.free;
         let slot = &mut self.slots[id as usize];
         self.free = slot.next;
-        let before = slot.packet.replace(packet);
+        let before = slot.packet.take();
         debug_assert!(before.is_none(), "a free slot has no packet");
         // There is nothing to drop, which the compiler cannot know.
         core::mem::forget(before);
+        slot.packet = Some(packet);
         slot.arrived = now;
         slot.next = NONE;
         if queue.first == NONE {

@@ -8,9 +8,9 @@ use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict}
 use sojourn_units::{Span, Time};
 
 /// How a turn of a flow ended.
-enum Served<P> {
-    /// With a packet to send that has waited for so long.
-    Packet(P, Span),
+enum Served {
+    /// With the packet at its head, which has waited for so long and is still to be taken.
+    Packet(Span),
     /// It holds no packet.
     Empty,
     /// Drops have used up its credit.
@@ -80,10 +80,10 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Takes the next packet of a flow that its AQM lets go. It is judged where it lies and moved
-    /// once.
+    /// Finds the next packet of a flow that its AQM lets go. It is judged and counted where it lies,
+    /// so that it is moved once: to where it goes.
     #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served {
         if A::BOUNDS {
             self.bind(id, now, out);
         }
@@ -135,10 +135,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                     self.fattest.stop();
                 }
             }
-            match front.take() {
-                Some(packet) => return Served::Packet(packet, sojourn),
-                None => break,
-            }
+            return Served::Packet(sojourn);
         }
         self.aqm.found_empty(&mut flow.state, now);
         self.weigh(id);
@@ -180,7 +177,13 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
             // One call for all that a flow drops: a drop does not cost it its turn.
             match self.serve(id, now, out) {
-                Served::Packet(packet, sojourn) => return Dequeue::Packet { packet, sojourn },
+                Served::Packet(sojourn) => {
+                    let flow = &mut self.flows[id as usize];
+                    if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
+                        return Dequeue::Packet { packet, sojourn };
+                    }
+                    debug_assert!(false, "a packet that was judged is there");
+                }
                 Served::Spent => continue,
                 Served::Empty => {}
             }
