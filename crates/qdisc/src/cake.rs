@@ -17,7 +17,7 @@
 //! Invariants: offered = dequeued + dropped + held; packets of a flow leave in order; at most the
 //! memory limit is held after every call.
 //!
-//! Memory: about 900 bytes for each tin before its first packet; then 8.5 KiB of buckets for each
+//! Memory: about 900 bytes for each tin before its first packet; then 9 KiB of buckets for each
 //! tin in use, 88 bytes a flow, and each packet with about 24 bytes; 8 KiB for a tin in which more
 //! than 64 flows have had turns at once.
 //!

@@ -67,7 +67,7 @@ use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
 pub use hosts::{HostFair, Sharing};
-pub use policy::{FlowPolicy, Plain};
+pub use policy::{FlowPolicy, FlowTurns, Plain};
 use ways::Set;
 pub use ways::WayCounters;
 use wheel::Debts;

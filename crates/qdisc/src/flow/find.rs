@@ -12,10 +12,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     #[inline]
     pub(super) fn associate(&mut self, hash: u32, now: Time) -> u32 {
         let own = self.bucket(hash);
-        // All ways at once: a question for the own one first would be answered by chance where
-        // there are many flows.
         if let Some(set) = self.sets.get((own / WAYS) as usize) {
-            let hits = bits(&set.tags, |tag| tag == hash) & u32::from(set.known);
+            // Mostly the flow is in its own bucket.
+            if set.tags[(own % WAYS) as usize] == hash && set.known >> (own % WAYS) & 1 == 1 {
+                return self.table[own as usize];
+            }
+            let hits = bits(&set.tags, |tag| tag == hash) & set.known;
             if hits != 0 {
                 let way = first(own % WAYS, hits);
                 self.ways.way_indirect_hits += u64::from(way != own % WAYS);
@@ -34,7 +36,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             self.sets.resize(sets, Set::default());
         }
         let set = &mut self.sets[(own / WAYS) as usize];
-        let way = find(own % WAYS, 0, set.busy.into());
+        let way = find(own % WAYS, 0, set.busy);
         match way {
             Way::Free(_) => self.ways.way_misses += 1,
             _ => self.ways.way_collisions += 1,

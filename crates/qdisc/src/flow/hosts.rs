@@ -11,7 +11,7 @@
 //! used: 264 bytes, and 96 for each set.
 
 use super::loads::Loads;
-use super::policy::{FlowPolicy, Pace};
+use super::policy::{FlowPolicy, FlowTurns};
 use super::ways::{WAYS, Way, bits, find};
 use crate::share::{SharedHosts, SharedRate};
 use crate::{AckFilter, FlowParts, Isolation, LinkLayer, Packet};
@@ -100,19 +100,23 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// The host with this hash, or the one that it has to share an entry with.
+    /// A flow of the host with this hash takes part. Returns the host, or the one that it has to
+    /// share an entry with.
     #[inline]
-    fn find(&mut self, hash: u32) -> u16 {
+    fn join(&mut self, hash: u32) -> u16 {
         // The usual case: the host is where its hash puts it, and nothing is searched.
         let own = (hash >> 22) % WAYS;
         if let Some(place) = self.places.get((hash >> 25) as usize)
-            && let Some(set) = self.sets.get(usize::from(*place))
+            && let Some(set) = self.sets.get_mut(usize::from(*place))
             && set.tags[own as usize] == hash
             && set.flows[own as usize] > 0
         {
+            set.flows[own as usize] += 1;
             return u16::from(*place) * WAYS as u16 + own as u16;
         }
-        self.look_through(own, hash)
+        let id = self.look_through(own, hash);
+        self.count(id, 1);
+        id
     }
 
     #[inline(never)]
@@ -136,14 +140,6 @@ impl Hosts {
         if matches!(found, Way::Free(_)) {
             self.shared.name(id, hash);
         }
-        id
-    }
-
-    /// The same, with one flow more.
-    #[inline]
-    fn join(&mut self, hash: u32) -> u16 {
-        let id = self.find(hash);
-        self.count(id, 1);
         id
     }
 
@@ -242,7 +238,7 @@ pub struct Steady {
     dice: Stream,
 }
 
-impl Pace<HostFlow> for Steady {
+impl FlowTurns<HostFlow> for Steady {
     #[inline]
     fn fits(&self, flow: &HostFlow) -> bool {
         *flow == self.flow
@@ -369,7 +365,7 @@ impl HostFair {
 
 impl FlowPolicy for HostFair {
     type Flow = HostFlow;
-    type Pace = Steady;
+    type Turns = Steady;
 
     const SHARES_QUANTUM: bool = true;
     const CHARGES_DROPS: bool = true;
@@ -464,7 +460,7 @@ impl FlowPolicy for HostFair {
     }
 
     #[inline]
-    fn pace(&self, quantum: u64) -> Steady {
+    fn turns(&self, quantum: u64) -> Steady {
         Steady {
             flow: HostFlow::new(self.latest_hosts, true),
             exact: quantum * u64::from(self.latest_share),
@@ -473,8 +469,8 @@ impl FlowPolicy for HostFair {
     }
 
     #[inline]
-    fn keep(&mut self, pace: Steady) {
-        self.dice = pace.dice;
+    fn keep(&mut self, turns: Steady) {
+        self.dice = turns.dice;
     }
 
     #[inline]
@@ -519,6 +515,32 @@ mod tests {
             assert_eq!(usize::from(*share), 65_535 / load);
         }
         assert_eq!(SHARES[0], SHARES[1]);
+    }
+
+    /// Turns in sequence give what single turns give, with the same dice, and only bulk flows of the
+    /// hosts asked about last fit in.
+    #[test]
+    fn turns_in_sequence_are_single_turns() {
+        for (standing, quantum) in [(1, 1514), (3, 300), (31, 1514), (64, 65_536)] {
+            let mut policy = HostFair::new(Sharing::default(), Stream::named(9, "quantum"));
+            let mut flows = [HostFlow::default(); 65];
+            for flow in &mut flows {
+                policy.joined(flow);
+            }
+            for flow in &mut flows[..standing] {
+                policy.stands(flow);
+            }
+            assert!(!policy.turns(quantum).fits(&flows[0]), "no share is known");
+            let share = policy.share(&flows[0]);
+            let mut single = policy.clone();
+            let mut turns = policy.turns(quantum);
+            assert!(turns.fits(&flows[0]) && !turns.fits(&flows[64]));
+            for _ in 0..1000 {
+                assert_eq!(turns.next(), single.quantum(share, quantum));
+            }
+            policy.keep(turns);
+            assert_eq!(policy.quantum(share, 1), single.quantum(share, 1));
+        }
     }
 
     /// By hand: 65535, a half of it, a third. 2000 flows are more than the table has.

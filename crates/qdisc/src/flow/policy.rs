@@ -4,7 +4,7 @@ use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
 /// What the turns of flows that have the same share ask of a policy.
-pub trait Pace<F> {
+pub trait FlowTurns<F> {
     /// Whether a turn of this flow changes nothing but its credit.
     fn fits(&self, flow: &F) -> bool;
 
@@ -13,7 +13,7 @@ pub trait Pace<F> {
 }
 
 /// No turns are in sequence.
-impl<F> Pace<F> for () {
+impl<F> FlowTurns<F> for () {
     #[inline]
     fn fits(&self, _flow: &F) -> bool {
         false
@@ -33,7 +33,7 @@ pub trait FlowPolicy: Clone + Send + 'static {
     type Flow: Default + Clone + Debug + Send;
 
     /// What many turns of like flows in sequence ask of it.
-    type Pace: Pace<Self::Flow>;
+    type Turns: FlowTurns<Self::Flow>;
 
     /// Whether a flow's share of the quantum depends on other flows.
     const SHARES_QUANTUM: bool = false;
@@ -93,10 +93,10 @@ pub trait FlowPolicy: Clone + Send + 'static {
     }
 
     /// Copies what turns of like flows ask of the policy, for many of them in sequence.
-    fn pace(&self, quantum: u64) -> Self::Pace;
+    fn turns(&self, quantum: u64) -> Self::Turns;
 
     /// The turns with a copy are over.
-    fn keep(&mut self, _pace: Self::Pace) {}
+    fn keep(&mut self, _turns: Self::Turns) {}
 
     /// What a packet is charged with; at least 1, or it could go on for ever.
     #[inline]
@@ -135,7 +135,7 @@ pub struct Plain;
 
 impl FlowPolicy for Plain {
     type Flow = ();
-    type Pace = ();
+    type Turns = ();
 
-    fn pace(&self, _quantum: u64) {}
+    fn turns(&self, _quantum: u64) {}
 }

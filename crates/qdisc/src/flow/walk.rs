@@ -2,7 +2,7 @@
 //! turn, with dice of its own.
 
 use super::FlowQueue;
-use super::policy::{FlowPolicy, Pace};
+use super::policy::{FlowPolicy, FlowTurns};
 use super::round::Round;
 use crate::{Aqm, Packet};
 use core::mem::replace;
@@ -22,15 +22,15 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         flows[last as usize].next = first;
         loop {
             // Many turns are alike. The dice are copied for these, so that they stay in registers.
-            let mut pace = self.policy.pace(quantum);
+            let mut turns = self.policy.turns(quantum);
             while let Some(flow) = flows.get_mut(first as usize)
                 && flow.deficit <= 0
-                && pace.fits(&flow.share)
+                && turns.fits(&flow.share)
             {
-                flow.deficit += pace.next();
+                flow.deficit += turns.next();
                 last = replace(&mut first, flow.next);
             }
-            self.policy.keep(pace);
+            self.policy.keep(turns);
             let Some(flow) = flows
                 .get_mut(first as usize)
                 .filter(|flow| flow.deficit <= 0)

@@ -60,12 +60,14 @@ pub(super) const fn find(own: u32, hits: u32, busy: u32) -> Way {
 /// A bit for each way of which it is true.
 #[inline]
 pub(super) fn bits(ways: &[u32; WAYS as usize], is: impl Fn(u32) -> bool) -> u32 {
-    // In words of the ways' own length, of which the compiler compares four at once.
-    let mut bits = [0_u32; WAYS as usize];
-    for (way, bit) in bits.iter_mut().enumerate() {
-        *bit = if is(ways[way]) { 1 << way } else { 0 };
+    // Four and four, which the compiler compares at once.
+    const HALF: usize = WAYS as usize / 2;
+    let mut bits = [0; HALF];
+    for (way, bits) in bits.iter_mut().enumerate() {
+        let bit = |way: usize| if is(ways[way]) { 1 << way } else { 0_u32 };
+        *bits = bit(way) | bit(way + HALF);
     }
-    bits.iter().fold(0, |all, bit| all | bit)
+    bits.iter().fold(0, |all, bits| all | bits)
 }
 
 /// Eight buckets: whom they are known to hold, and whether that flow is in the round.
@@ -74,9 +76,9 @@ pub(super) struct Set {
     /// Hash by which each bucket's flow is known.
     pub(super) tags: [u32; WAYS as usize],
     /// A bit for each bucket that has a flow.
-    pub(super) known: u8,
+    pub(super) known: u32,
     /// A bit for each one whose flow is in the round.
-    pub(super) busy: u8,
+    pub(super) busy: u32,
 }
 
 #[cfg(test)]
