@@ -329,7 +329,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Puts a packet at the end of its flow, and an idle flow among the new ones.
+    /// Puts a packet, whose memory is counted, at the end of its flow, and an idle flow among the
+    /// new ones.
     #[expect(
         clippy::inline_always,
         reason = "one call for each packet, which the compiler leaves as one"
@@ -339,7 +340,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         // One more than the limit: an arrival may be what makes another flow the fattest.
         let most = || self.params.limit as usize + 1;
         let flow = &mut self.flows[id as usize];
-        self.memory += u64::from(packet.memory());
         self.slab.push(&mut flow.packets, packet, now, most);
         flow.count += 1;
         flow.bytes += u64::from(len);
@@ -401,6 +401,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let len = packet.len();
         self.counters.offered.add(len);
         let id = self.classify(&packet, now);
+        // Here, because a packet of which no field is read any more is moved in one piece.
+        let memory = u64::from(packet.memory());
         let facts = Facts::new(len, &packet);
         let flow = &mut self.flows[id as usize];
         // Before the AQM judges the arrival, which it would else take for one more of the old
@@ -428,6 +430,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         if let Some(bound) = bound {
             self.make_room(id, len, bound, now, out);
         }
+        self.memory += memory;
         self.push(id, packet, len, now);
         // After the packet is in: the filter drops older acknowledgements that this one makes
         // needless.

@@ -61,8 +61,8 @@ impl LinkLayer {
             len.saturating_sub(network_offset)
         };
         // In 64 bits nothing overflows, and one comparison stands for two.
-        let framed = i64::from(counted) + i64::from(self.overhead);
-        let framed = framed.max(self.mpu.into()).min(u32::MAX.into()) as u32;
+        let sum = i64::from(counted) + i64::from(self.overhead);
+        let framed = sum.max(self.mpu.into()).min(u32::MAX.into()) as u32;
         match self.framing {
             Framing::None => framed,
             Framing::Atm => framed.div_ceil(48).saturating_mul(53),

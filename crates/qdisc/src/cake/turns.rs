@@ -113,9 +113,9 @@ impl Turns {
             if deficit > 0 {
                 return current;
             }
-            let deficit = deficit + i64::from(self.weights[current]);
-            self.set_deficit(current, deficit);
-            if deficit > 0 {
+            let paid = deficit + i64::from(self.weights[current]);
+            self.set_deficit(current, paid);
+            if paid > 0 {
                 return current;
             }
         }

@@ -250,8 +250,8 @@ impl FlowTurns<HostFlow> for Steady {
     }
 }
 
-/// Whole bytes for `exact` of them in 1/65536: sixteen random bits below the point round up as often
-/// as the fraction says.
+/// Whole bytes for `exact` of them in 1/65536: sixteen random bits below the point round up as
+/// often as the fraction says.
 #[inline]
 fn settle(exact: u64, dice: &mut Stream) -> i64 {
     ((exact + (dice.bits() >> 48)) >> 16).cast_signed()
@@ -261,8 +261,8 @@ fn settle(exact: u64, dice: &mut Stream) -> i64 {
 #[derive(Clone, Debug)]
 pub struct HostFair {
     sharing: Sharing,
-    /// Hosts of the flow whose share was asked for last, while their loads stay; none where hosts are
-    /// shared, because other queues change the loads.
+    /// Hosts of the flow whose share was asked for last, while their loads stay; none where hosts
+    /// are shared, because other queues change the loads.
     latest_hosts: HostPair,
     /// That share.
     latest_share: u32,
@@ -341,8 +341,8 @@ impl HostFair {
         if self.sharing.isolation.is_by_destination() {
             load = load.max(self.destinations.load(hosts.dst()));
         }
-        let share = SHARES.get(load as usize);
-        let share = share.map_or_else(|| (65_535 / load).max(1), |share| u32::from(*share));
+        let known = SHARES.get(load as usize);
+        let share = known.map_or_else(|| (65_535 / load).max(1), |share| u32::from(*share));
         match &mut self.mean_share {
             // A weight of 1/32; `share` is in 1/2¹⁶, the mean in 1/2²⁴.
             Some(mean) => *mean = *mean - (*mean >> 5) + (share << 3),

@@ -80,8 +80,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Finds the next packet of a flow that its AQM lets go. It is judged and counted where it lies,
-    /// so that it is moved once: to where it goes.
+    /// Finds the next packet of a flow that its AQM lets go. It is judged and counted where it
+    /// lies, so that it is moved once: to where it goes.
     #[inline]
     fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served {
         if A::BOUNDS {
