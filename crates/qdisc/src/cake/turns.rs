@@ -96,6 +96,15 @@ impl Turns {
     }
 
     fn find_next(&mut self) -> usize {
+        let alone = self.current as usize;
+        // One tin alone, as often, has the next turn again, after as many rounds as it must pay.
+        if self.busy == 1 << alone && self.credit == 0 {
+            let weight = u64::from(self.weights[alone]);
+            let owed = self.deficits[alone].unsigned_abs() % weight;
+            self.deficits[alone] = (weight - owed).cast_signed();
+            self.credit = self.busy;
+            return alone;
+        }
         if self.busy & self.credit == 0 {
             self.skip_rounds();
         }
@@ -133,16 +142,8 @@ impl Turns {
 
     /// Gives every tin with packets, none of which has credit, the rounds in which none of them
     /// could send.
-    #[inline]
     fn skip_rounds(&mut self) {
         let rounds = |tin: usize| self.deficits[tin].unsigned_abs() / u64::from(self.weights[tin]);
-        // One tin alone, as often, in fewer steps.
-        if self.busy.is_power_of_two() {
-            let tin = self.busy.trailing_zeros() as usize;
-            let paid = rounds(tin) * u64::from(self.weights[tin]);
-            self.deficits[tin] += paid.cast_signed();
-            return;
-        }
         let least = self.busy().map(rounds).min().unwrap_or(0);
         for tin in self.busy() {
             self.deficits[tin] += (least * u64::from(self.weights[tin])).cast_signed();

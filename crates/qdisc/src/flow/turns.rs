@@ -8,9 +8,9 @@ use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict}
 use sojourn_units::{Span, Time};
 
 /// How a turn of a flow ended.
-enum Served {
-    /// With the packet at its head, which has waited for so long and is still to be taken.
-    Packet(Span),
+enum Served<P> {
+    /// With a packet to send that has waited for so long.
+    Packet(P, Span),
     /// It holds no packet.
     Empty,
     /// Drops have used up its credit.
@@ -80,10 +80,10 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Finds the next packet of a flow that its AQM lets go. It is judged and counted where it
-    /// lies, so that it is moved once: to where it goes.
+    /// Takes the next packet of a flow that its AQM lets go. It is judged where it lies and moved
+    /// once.
     #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served {
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
         if A::BOUNDS {
             self.bind(id, now, out);
         }
@@ -135,7 +135,10 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                     self.fattest.stop();
                 }
             }
-            return Served::Packet(sojourn);
+            match front.take() {
+                Some(packet) => return Served::Packet(packet, sojourn),
+                None => break,
+            }
         }
         self.aqm.found_empty(&mut flow.state, now);
         self.weigh(id);
@@ -177,13 +180,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
             // One call for all that a flow drops: a drop does not cost it its turn.
             match self.serve(id, now, out) {
-                Served::Packet(sojourn) => {
-                    let flow = &mut self.flows[id as usize];
-                    if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
-                        return Dequeue::Packet { packet, sojourn };
-                    }
-                    debug_assert!(false, "a packet that was judged is there");
-                }
+                Served::Packet(packet, sojourn) => return Dequeue::Packet { packet, sojourn },
                 Served::Spent => continue,
                 Served::Empty => {}
             }
