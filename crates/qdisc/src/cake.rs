@@ -17,7 +17,7 @@
 //! Invariants: offered = dequeued + dropped + held; packets of a flow leave in order; at most the
 //! memory limit is held after every call.
 //!
-//! Memory: about 900 bytes for each tin before its first packet; then 8.5 KiB of buckets for each
+//! Memory: about 900 bytes for each tin before its first packet; then 9 KiB of buckets for each
 //! tin in use, 88 bytes a flow, and each packet with about 24 bytes; 8 KiB for a tin in which more
 //! than 64 flows have had turns at once.
 //!
@@ -51,6 +51,7 @@ mod autorate;
 mod choice;
 mod sizes;
 mod tin;
+mod turns;
 mod worker;
 
 /// Least memory limit of a shaper.
@@ -64,12 +65,14 @@ pub struct Cake<P, C = VirtualClock> {
     params: CakeParams,
     mtu: u32,
     link_header: u32,
+    /// How all tins share: what follows from the parameters.
+    sharing: Sharing,
     /// The rate in force; zero is unlimited.
     rate: Rate,
     clock: C,
     tins: Vec<Tin<P>>,
-    /// Tin whose turn it is when there is no shaper.
-    turn: u32,
+    /// Which tins hold packets, and their turns when there is no shaper.
+    turns: turns::Turns,
     /// Tin that the last packet came from.
     served: u32,
     /// Memory of the packets in all tins.
@@ -86,7 +89,7 @@ pub struct Cake<P, C = VirtualClock> {
 struct Audit<'a, P> {
     counters: &'a mut Counters,
     /// With `ingress`: how packets are charged, and the sum.
-    charge: Option<Sharing>,
+    charge: Option<&'a Sharing>,
     charged: u64,
     out: &'a mut dyn Outlet<P>,
 }
@@ -94,7 +97,7 @@ struct Audit<'a, P> {
 impl<'a, P> Audit<'a, P> {
     fn new(
         counters: &'a mut Counters,
-        charge: Option<Sharing>,
+        charge: Option<&'a Sharing>,
         out: &'a mut dyn Outlet<P>,
     ) -> Self {
         Self {
@@ -149,10 +152,11 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             params,
             mtu,
             link_header,
+            sharing: Sharing::default(),
             rate,
             clock,
             tins: (0..params.diffserv.tins()).map(tin).collect(),
-            turn: 0,
+            turns: turns::Turns::new(params.diffserv.tins()),
             served: 0,
             held: 0,
             memory_limit: 0,
@@ -184,7 +188,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
     /// Brings all parts in line with the parameters and the rate.
     fn configure(&mut self) {
         let params = self.params;
-        let sharing = Sharing {
+        self.sharing = Sharing {
             isolation: params.isolation,
             set_associative: true,
             ack_filter: params.ack_filter,
@@ -194,11 +198,12 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             link_header: self.link_header,
             emptied_wait: false,
         };
+        self.sizes.forget();
         self.clock.set_rate(self.rate);
         for (index, tin) in self.tins.iter_mut().enumerate() {
             let rate = params.diffserv.threshold(index, self.rate);
-            tin.weight = params.diffserv.quantum(index);
-            tin.configure(rate, &params, sharing, self.mtu);
+            self.turns.set_weight(index, params.diffserv.quantum(index));
+            tin.configure(rate, &params, self.sharing, self.mtu);
         }
         // Linux: 10240 full packets when the rate says nothing, else four times rate times delay,
         // so that a burst of a round trip fits beside a standing queue.
@@ -210,13 +215,6 @@ impl<P: Packet, C: Pace> Cake<P, C> {
                 .saturating_mul(4)
                 .clamp(LEAST_MEMORY.min(most), most),
         };
-    }
-
-    /// What dropped packets of a tin are charged with.
-    #[inline]
-    fn charge(&self, tin: usize) -> Option<Sharing> {
-        let ingress = self.params.ingress;
-        ingress.then(|| *self.tins[tin].queue.policy().sharing())
     }
 
     fn memory(&self) -> u64 {
@@ -245,7 +243,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
                 debug_assert!(false, "over the limit with nothing held");
                 return;
             };
-            let charge = self.charge(index);
+            let charge = self.params.ingress.then_some(&self.sharing);
             let mut audit = Audit::new(&mut self.counters, charge, out);
             let queue = &mut self.tins[index].queue;
             // The head of the longest queue, as every drop of CAKE: its sender hears of it
@@ -253,30 +251,45 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             self.held -= queue.memory();
             queue.drop_head(flow, now, &mut audit);
             self.held += queue.memory();
+            self.turns.set_busy(index, queue.held().packets > 0);
             let charged = audit.charged;
             self.pay_for_drops(index, charged, now);
         }
     }
 
+    #[inline]
     fn pay_for_drops(&mut self, tin: usize, bytes: u64, now: Time) {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if bytes > 0 {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             // With `ingress` the shaper stands behind the bottleneck: what was dropped has come
             // through it all the same.
             self.clock.dropped(bytes);
             self.tins[tin].clock.sent(bytes, now);
-            self.tins[tin].deficit -= i64::from(bytes);
+            self.turns.sent(tin, bytes);
+        }
+    }
+
+    /// Takes in a super-packet's segments but the last.
+    #[cold]
+    fn cut(&mut self, packet: &mut P, now: Time, out: &mut dyn Outlet<P>) {
+        while let Some(segment) = out.cut(packet) {
+            self.admit(segment, now, out);
         }
     }
 
     /// Takes in one packet, or a super-packet that stays whole.
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     fn admit(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         let index = self.tin_of(&packet);
-        let is_idle = self.backlog().packets == 0;
+        let is_idle = !self.turns.is_any_busy();
         self.counters.offered.add(len);
         let tin = &mut self.tins[index];
-        self.sizes.see(&packet, tin.queue.policy().sharing());
+        self.sizes.see(&packet, &self.sharing);
         tin.max_pkt_len = tin.max_pkt_len.max(len);
         // An idle tin's clock lags behind. Woken, it has no credit for the time in which it had
         // nothing to send: the shaper is burst-free.
@@ -290,6 +303,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         self.held -= tin.queue.memory();
         tin.queue.offer(packet, now, &mut audit);
         self.held += tin.queue.memory();
+        self.turns.set_busy(index, tin.queue.held().packets > 0);
         if self.params.autorate
             && let Some(rate) = self.autorate.arrived(len, now)
         {
@@ -322,15 +336,49 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             .unwrap_or_else(|| diffserv.tin(packet.dscp()))
     }
 
+    /// The next packet; some tin holds one. What is returned has one place from the start, so that
+    /// no packet is copied from here to there.
+    #[inline]
+    fn send(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        let index = self.choose(now);
+        let charge = self.params.ingress.then_some(&self.sharing);
+        let mut audit = Audit::new(&mut self.counters, charge, out);
+        let queue = &mut self.tins[index].queue;
+        self.held -= queue.memory();
+        let mut taken = queue.take(now, &mut audit);
+        self.held += queue.memory();
+        self.turns.set_busy(index, queue.held().packets > 0);
+        let charged = audit.charged;
+        self.pay_for_drops(index, charged, now);
+        if let Dequeue::Packet { packet, sojourn } = &mut taken {
+            if self.params.wash {
+                packet.clear_dscp();
+            }
+            self.served = index as u32;
+            self.leaves(index, packet, *sojourn, now);
+            // Half, not the limit itself: at the limit the heaps of the longest queues would be
+            // built and thrown away with every packet.
+            if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
+                self.is_overloaded = false;
+                self.tins.iter_mut().for_each(|tin| tin.queue.calm());
+            }
+            self.tell_needs(now);
+        } else {
+            // All that the tin held was dropped: another one may have a packet.
+            taken = self.dequeue(now, out);
+        }
+        taken
+    }
+
     /// Counts and charges a packet that leaves tin `index`.
     #[inline]
     fn leaves(&mut self, index: usize, packet: &P, sojourn: Span, now: Time) {
         let tin = &mut self.tins[index];
-        let size = tin.queue.policy().sharing().size(packet);
+        let size = tin.queue.policy().charged();
         self.counters.dequeued.add(packet.len());
         self.clock.sent(size, now);
         tin.clock.sent(size, now);
-        tin.deficit -= i64::from(size);
+        self.turns.sent(index, size);
         tin.delays.see(sojourn);
     }
 }
@@ -338,50 +386,26 @@ impl<P: Packet, C: Pace> Cake<P, C> {
 impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         if self.params.split_gso && packet.segments().is_some() {
-            while let Some(segment) = out.cut(&mut packet) {
-                self.admit(segment, now, out);
-            }
+            self.cut(&mut packet, now, out);
         }
         self.admit(packet, now, out);
     }
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
-        while self.backlog().packets > 0 {
-            // Without a rate there is no clock to wait for: the tins take turns by deficit.
-            if !self.rate.is_zero() {
-                let due = self.due(now);
-                if due > now {
-                    self.counters.overlimits += 1;
-                    return Dequeue::NotBefore(due);
-                }
-            }
-            let index = self.choose(now);
-            let charge = self.charge(index);
-            let mut audit = Audit::new(&mut self.counters, charge, out);
-            let queue = &mut self.tins[index].queue;
-            self.held -= queue.memory();
-            let mut taken = queue.take(now, &mut audit);
-            self.held += queue.memory();
-            let charged = audit.charged;
-            self.pay_for_drops(index, charged, now);
-            if let Dequeue::Packet { packet, sojourn } = &mut taken {
-                if self.params.wash {
-                    packet.clear_dscp();
-                }
-                self.served = index as u32;
-                self.leaves(index, packet, *sojourn, now);
-                // Half, not the limit itself: at the limit the heaps of the longest queues would
-                // be built and thrown away with every packet.
-                if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
-                    self.is_overloaded = false;
-                    self.tins.iter_mut().for_each(|tin| tin.queue.calm());
-                }
-                self.tell_needs(now);
-                return taken;
+        debug_assert_eq!(self.turns.is_any_busy(), self.backlog().packets > 0);
+        if !self.turns.is_any_busy() {
+            self.tell_needs(now);
+            return Dequeue::Empty;
+        }
+        // Without a rate there is no clock to wait for: the tins take turns by deficit.
+        if !self.rate.is_zero() {
+            let due = self.due(now);
+            if due > now {
+                self.counters.overlimits += 1;
+                return Dequeue::NotBefore(due);
             }
         }
-        self.tell_needs(now);
-        Dequeue::Empty
+        self.send(now, out)
     }
 
     fn backlog(&self) -> Backlog {
@@ -451,6 +475,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
     fn drain(&mut self) -> Vec<(Time, P)> {
         self.clock.rests(Time::ZERO);
         self.held = 0;
+        self.turns.set_all_idle();
         let queues = self.tins.iter_mut().map(|tin| tin.queue.empty());
         queues.flatten().collect()
     }
@@ -462,6 +487,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
             self.tins[index].clock.wake(arrived);
             self.clock.wake(arrived);
             self.held += u64::from(packet.memory());
+            self.turns.set_busy(index, true);
             self.tins[index].queue.admit(packet, arrived);
         }
     }

@@ -45,6 +45,7 @@ mod policy;
 mod round;
 mod statistics;
 mod turns;
+mod walk;
 mod ways;
 mod wheel;
 
@@ -66,7 +67,7 @@ use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
 pub use hosts::{HostFair, Sharing};
-pub use policy::{FlowPolicy, Plain};
+pub use policy::{FlowPolicy, FlowTurns, Plain};
 use ways::Set;
 pub use ways::WayCounters;
 use wheel::Debts;
@@ -261,7 +262,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// The flow of a packet.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     fn classify(&mut self, packet: &P, now: Time) -> u32 {
         let hash = self.policy.hash(packet, self.perturbation);
         if self.policy.is_associative() {
@@ -324,7 +329,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Puts a packet at the end of its flow, and an idle flow among the new ones.
+    /// Puts a packet, whose memory is counted, at the end of its flow, and an idle flow among the
+    /// new ones.
     #[expect(
         clippy::inline_always,
         reason = "one call for each packet, which the compiler leaves as one"
@@ -334,7 +340,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         // One more than the limit: an arrival may be what makes another flow the fattest.
         let most = || self.params.limit as usize + 1;
         let flow = &mut self.flows[id as usize];
-        self.memory += u64::from(packet.memory());
         self.slab.push(&mut flow.packets, packet, now, most);
         flow.count += 1;
         flow.bytes += u64::from(len);
@@ -387,11 +392,17 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// Takes a packet in, whatever the limits.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
         let id = self.classify(&packet, now);
+        // Here, because a packet of which no field is read any more is moved in one piece.
+        let memory = u64::from(packet.memory());
         let facts = Facts::new(len, &packet);
         let flow = &mut self.flows[id as usize];
         // Before the AQM judges the arrival, which it would else take for one more of the old
@@ -419,6 +430,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         if let Some(bound) = bound {
             self.make_room(id, len, bound, now, out);
         }
+        self.memory += memory;
         self.push(id, packet, len, now);
         // After the packet is in: the filter drops older acknowledgements that this one makes
         // needless.

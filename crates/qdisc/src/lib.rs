@@ -85,7 +85,7 @@ pub use change::ChangeError;
 pub use diffserv::DiffServ;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
-pub use flow::{FlowPolicy, FlowQueue, HostFair, Plain, Sharing, WayCounters};
+pub use flow::{FlowPolicy, FlowQueue, FlowTurns, HostFair, Plain, Sharing, WayCounters};
 pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
 pub use packet::{InsideHashes, Label, Packet};

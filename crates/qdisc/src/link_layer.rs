@@ -53,13 +53,16 @@ impl LinkLayer {
     /// // 1492 bytes of IP and 40 bytes make 32 cells.
     /// assert_eq!(pppoe.size(1506, 14), 32 * 53);
     /// ```
+    #[inline]
     pub fn size(&self, len: u32, network_offset: u32) -> u32 {
         let counted = if self.raw {
             len
         } else {
             len.saturating_sub(network_offset)
         };
-        let framed = counted.saturating_add_signed(self.overhead).max(self.mpu);
+        // In 64 bits nothing overflows, and one comparison stands for two.
+        let sum = i64::from(counted) + i64::from(self.overhead);
+        let framed = sum.max(self.mpu.into()).min(u32::MAX.into()) as u32;
         match self.framing {
             Framing::None => framed,
             Framing::Atm => framed.div_ceil(48).saturating_mul(53),

@@ -410,6 +410,14 @@ impl Isolation {
         !matches!(self, Self::FlowBlind | Self::Flows)
     }
 
+    /// Whether each flow has a queue of its own.
+    pub(crate) const fn tells_flows(self) -> bool {
+        !matches!(
+            self,
+            Self::FlowBlind | Self::SrcHost | Self::DstHost | Self::Hosts
+        )
+    }
+
     pub(crate) const fn is_by_source(self) -> bool {
         matches!(self, Self::DualSrcHost | Self::TripleIsolate)
     }

@@ -56,6 +56,9 @@ impl VirtualClock {
 
     /// A packet of `bytes` is sent. Returns the time that it takes.
     pub fn sent(&mut self, bytes: u32) -> Span {
+        if self.rate().is_zero() {
+            return Span::ZERO;
+        }
         let span = self.dropped(bytes);
         self.failsafe = self.failsafe + span + Span::from_nanos(span.as_nanos() / 2);
         span

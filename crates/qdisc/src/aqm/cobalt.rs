@@ -38,6 +38,8 @@ const BLUE_DOWN: u32 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     params: CobaltParams,
+    /// Delay that a flow alone must exceed for a signal.
+    bearable: Span,
     dice: Stream,
     counters: CobaltCounters,
 }
@@ -81,11 +83,17 @@ impl CobaltState {
     }
 }
 
+/// Packets of a slow link wait for the one being sent: that is no standing queue.
+fn bearable(params: &CobaltParams) -> Span {
+    params.target.max(params.mtu_time * 4)
+}
+
 impl Cobalt {
     /// `dice` are BLUE's.
     pub fn new(params: CobaltParams, dice: Stream) -> Self {
         Self {
             params,
+            bearable: bearable(&params),
             dice,
             counters: CobaltCounters::default(),
         }
@@ -99,6 +107,7 @@ impl Cobalt {
     /// Changes the parameters from the next packet on.
     pub fn set_params(&mut self, params: CobaltParams) {
         self.params = params;
+        self.bearable = bearable(&params);
     }
 
     /// Counts since construction.
@@ -114,12 +123,55 @@ impl Cobalt {
     }
 
     fn is_over_target(&self, queue: QueueView, sojourn: Span) -> bool {
-        let mtu_time = self.params.mtu_time;
-        // Packets of a slow link wait for the one being sent: that is no standing queue. With
-        // `ingress`, each bulk flow may have two packets before its flow is told to slow down.
-        sojourn > self.params.target
-            && sojourn > mtu_time * 4
-            && sojourn > mtu_time * (2 * u64::from(queue.bulk_flows))
+        // With `ingress`, each bulk flow may have two packets before its flow is told to slow down.
+        sojourn > self.bearable
+            && sojourn > self.params.mtu_time * (2 * u64::from(queue.bulk_flows))
+    }
+
+    /// What becomes of a packet whose queue may have a signal, or has had one.
+    #[inline(never)]
+    fn judge(
+        &mut self,
+        state: &mut CobaltState,
+        queue: QueueView,
+        packet: Facts<'_>,
+        sojourn: Span,
+        over: bool,
+        now: Time,
+    ) -> Verdict {
+        let (mut verdict, is_behind) = self.codel(state, packet, over, now);
+        let mut is_blue = false;
+        // Lack of ECN is deliberate: a flow that does not respond would not respond to a mark.
+        if state.blue_prob > 0
+            && verdict != Verdict::Drop
+            && ((self.dice.bits() >> 32) as u32) < state.blue_prob
+        {
+            verdict = Verdict::Drop;
+            is_blue = true;
+        }
+        // `drop_next` of a queue at rest says until when its state is not forgotten.
+        if state.count == 0 {
+            state.drop_next = now + self.params.interval;
+        } else if is_behind && verdict != Verdict::Drop {
+            state.drop_next = now;
+        }
+        if verdict == Verdict::Drop && queue.packets == 0 {
+            verdict = Verdict::Pass;
+        }
+        if verdict == Verdict::Pass
+            && let Some(threshold) = self.params.ce_threshold
+            && sojourn > threshold
+            && self.params.ce_selector.has(packet.ecn())
+        {
+            verdict = Verdict::Mark;
+        }
+        match verdict {
+            Verdict::Mark => self.counters.ecn_mark += 1,
+            Verdict::Drop if is_blue => self.counters.blue_drop += 1,
+            Verdict::Drop => self.counters.dropped += 1,
+            Verdict::Pass => {}
+        }
+        verdict
     }
 
     /// CoDel's part: whether a signal is due now, and whether the schedule is behind the clock.
@@ -231,7 +283,11 @@ impl Aqm for Cobalt {
         Verdict::Pass
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     fn leave(
         &mut self,
         state: &mut CobaltState,
@@ -242,39 +298,13 @@ impl Aqm for Cobalt {
     ) -> Verdict {
         self.counters.maxpacket = self.counters.maxpacket.max(packet.len);
         let over = self.is_over_target(queue, sojourn);
-        let (mut verdict, is_behind) = self.codel(state, packet, over, now);
-        let mut is_blue = false;
-        // Lack of ECN is deliberate: a flow that does not respond would not respond to a mark.
-        if state.blue_prob > 0
-            && verdict != Verdict::Drop
-            && ((self.dice.bits() >> 32) as u32) < state.blue_prob
-        {
-            verdict = Verdict::Drop;
-            is_blue = true;
-        }
-        // `drop_next` of a queue at rest says until when its state is not forgotten.
-        if state.count == 0 {
+        // A queue at rest, as nearly all are.
+        if !over && state.count == 0 && state.blue_prob == 0 && self.params.ce_threshold.is_none() {
+            state.dropping = false;
             state.drop_next = now + self.params.interval;
-        } else if is_behind && verdict != Verdict::Drop {
-            state.drop_next = now;
+            return Verdict::Pass;
         }
-        if verdict == Verdict::Drop && queue.packets == 0 {
-            verdict = Verdict::Pass;
-        }
-        if verdict == Verdict::Pass
-            && let Some(threshold) = self.params.ce_threshold
-            && sojourn > threshold
-            && self.params.ce_selector.has(packet.ecn())
-        {
-            verdict = Verdict::Mark;
-        }
-        match verdict {
-            Verdict::Mark => self.counters.ecn_mark += 1,
-            Verdict::Drop if is_blue => self.counters.blue_drop += 1,
-            Verdict::Drop => self.counters.dropped += 1,
-            Verdict::Pass => {}
-        }
-        verdict
+        self.judge(state, queue, packet, sojourn, over, now)
     }
 
     #[inline]

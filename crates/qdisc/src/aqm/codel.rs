@@ -324,7 +324,11 @@ impl Aqm for Codel {
 
     const JUDGES_DEPARTURES: bool = true;
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each packet, which the compiler leaves as one"
+    )]
+    #[inline(always)]
     fn leave(
         &mut self,
         state: &mut CodelState,

@@ -10,7 +10,12 @@ pub(super) struct Sizes {
     adjusted: (u32, u32),
     /// In 1/65536 byte.
     offset: u64,
+    /// Smallest and largest of `network` since the link layer has changed.
+    known: (u32, u32),
 }
+
+/// No size is known.
+const NOTHING: (u32, u32) = (u32::MAX, 0);
 
 impl Default for Sizes {
     fn default() -> Self {
@@ -19,11 +24,19 @@ impl Default for Sizes {
             network: (0xffff, 0),
             adjusted: (0xffff, 0),
             offset: 0,
+            known: NOTHING,
         }
     }
 }
 
 impl Sizes {
+    /// The link layer has changed, and with it what a size is adjusted to.
+    pub(super) const fn forget(&mut self) {
+        self.known = NOTHING;
+    }
+
+    /// A packet arrives.
+    #[inline]
     pub(super) fn see<P: Packet>(&mut self, packet: &P, sharing: &Sharing) {
         let count = packet.segments().map_or(1, |(count, _)| count.max(1));
         let each = packet.segments().map_or(packet.len(), |(_, each)| each);
@@ -33,11 +46,21 @@ impl Sizes {
         } else {
             each.saturating_sub(offset)
         };
-        let adjusted = sharing.link.size(each, offset);
         debug_assert!(count > 0, "a packet is at least one segment");
-        self.network = (self.network.0.min(network), self.network.1.max(network));
-        self.adjusted = (self.adjusted.0.min(adjusted), self.adjusted.1.max(adjusted));
         self.offset = ewma(self.offset, u64::from(offset) << 16, 8);
+        // A larger packet is never adjusted to a smaller size: one between two others is no news.
+        if network < self.known.0 || network > self.known.1 {
+            self.widen(network, sharing.link.size(each, offset));
+        }
+    }
+
+    /// A size that is smaller or larger than all.
+    #[cold]
+    fn widen(&mut self, network: u32, adjusted: u32) {
+        let wider = |(least, most): (u32, u32), size: u32| (least.min(size), most.max(size));
+        self.known = wider(self.known, network);
+        self.network = wider(self.network, network);
+        self.adjusted = wider(self.adjusted, adjusted);
     }
 
     pub(super) fn fields(&self) -> [Field; 5] {

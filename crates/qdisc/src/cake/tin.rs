@@ -43,11 +43,14 @@ impl Delays {
     }
 }
 
-/// `average + (sample − average)/2^shift`, as the kernel rounds it.
-pub(super) fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
-    (average - (average >> shift)).saturating_add(sample >> shift)
+/// `average + (sample − average)/2^shift`, as the kernel rounds it. It cannot overflow: the first
+/// term is largest for the largest average, and then leaves as much as the second one is at most.
+#[inline]
+pub(super) const fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
+    average - (average >> shift) + (sample >> shift)
 }
 
+#[inline]
 fn follow(average: Span, sample: Span, shift: u32) -> Span {
     Span::from_nanos(ewma(average.as_nanos(), sample.as_nanos(), shift))
 }
@@ -57,9 +60,6 @@ fn follow(average: Span, sample: Span, shift: u32) -> Span {
 pub(super) struct Tin<P> {
     pub(super) queue: FlowQueue<P, Cobalt, HostFair>,
     pub(super) clock: TinClock,
-    /// Weight and credit among the tins when there is no shaper.
-    pub(super) weight: u32,
-    pub(super) deficit: i64,
     pub(super) delays: Delays,
     /// Longest packet.
     pub(super) max_pkt_len: u32,
@@ -84,8 +84,6 @@ impl<P: Packet> Tin<P> {
         Self {
             queue: FlowQueue::with_policy(flows, mtu, hash, cobalt, policy),
             clock: TinClock::new(Rate::ZERO),
-            weight: 0,
-            deficit: 0,
             delays: Delays::default(),
             max_pkt_len: 0,
         }

@@ -3,7 +3,6 @@
 use super::Cake;
 use crate::packet::Packet;
 use crate::params::CakeParams;
-use crate::qdisc::Qdisc;
 use crate::shaper::Pace;
 use crate::share::{Share, SharedHosts, SharedRate};
 use alloc::format;
@@ -64,10 +63,11 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             params: self.params,
             mtu: self.mtu,
             link_header: self.link_header,
+            sharing: self.sharing,
             rate: self.rate,
             clock,
             tins: self.tins.clone(),
-            turn: self.turn,
+            turns: self.turns,
             served: self.served,
             held: self.held,
             memory_limit: self.memory_limit,
@@ -88,7 +88,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
     /// Tells what it needs of a rate that is shared.
     #[inline]
     pub(super) fn tell_needs(&mut self, now: Time) {
-        if self.backlog().packets == 0 {
+        if !self.turns.is_any_busy() {
             return self.clock.rests(now);
         }
         let tins = &self.tins;

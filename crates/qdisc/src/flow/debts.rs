@@ -66,7 +66,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(super) fn pay(&mut self, id: u32) {
         // Few flows in turn, of which this is one, are walked.
         let is_few = self.flows_in_turn() < WALKED;
-        let flow = &mut self.flows[id as usize];
+        let flows = &mut self.flows[..];
+        let flow = &mut flows[id as usize];
         let quantum = u64::from(self.quantum);
         let share = self.policy.share(&flow.share);
         // Without the dice, which only add.
@@ -88,28 +89,21 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let wheel = self.debts.wheel.get_or_insert_with(Wheel::boxed);
         let slot = wheel.slot_mut(self.debts.round + rounds);
         let last = replace(slot, id);
-        let first = match self.flows.get_mut(last as usize) {
+        let first = match flows.get_mut(last as usize) {
             Some(last) => replace(&mut last.next, id),
             None => id,
         };
-        self.flows[id as usize].next = first;
+        flows[id as usize].next = first;
     }
 
-    /// Whether all flows in turn are old ones, in their list, and so few that all rounds are
-    /// walked.
+    /// Whether the old flows are so few that all rounds are walked.
     #[inline]
     pub(super) fn are_walked(&self) -> bool {
-        let is_few = (1..=WALKED).contains(&self.old.len);
-        is_few && self.debts.waiting == 0 && self.new.len == 0
-    }
-
-    /// Whether no flow in a list has a turn in this round any more.
-    #[inline]
-    pub(super) fn is_round_over(&self) -> bool {
-        self.debts.waiting > 0 && self.debts.turns_left == 0 && self.new.len == 0
+        (1..=WALKED).contains(&self.old.len)
     }
 
     /// Begins the next round in which a flow has a turn.
+    #[inline]
     pub(super) fn next_round(&mut self) {
         self.debts.round += 1;
         let Some(wheel) = &mut self.debts.wheel else {

@@ -3,7 +3,7 @@
 use super::FlowQueue;
 use super::lists::NONE;
 use super::policy::FlowPolicy;
-use super::ways::{Set, WAYS, Way, bits, find};
+use super::ways::{Set, WAYS, Way, bits, find, first};
 use crate::{Aqm, Packet};
 use sojourn_units::Time;
 
@@ -13,29 +13,33 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(super) fn associate(&mut self, hash: u32, now: Time) -> u32 {
         let own = self.bucket(hash);
         if let Some(set) = self.sets.get((own / WAYS) as usize) {
-            let way = own % WAYS;
-            if set.tags[way as usize] == hash && set.known >> way & 1 == 1 {
+            // Mostly the flow is in its own bucket.
+            if set.tags[(own % WAYS) as usize] == hash && set.known >> (own % WAYS) & 1 == 1 {
                 return self.table[own as usize];
             }
+            let hits = bits(&set.tags, |tag| tag == hash) & set.known;
+            if hits != 0 {
+                let way = first(own % WAYS, hits);
+                self.ways.way_indirect_hits += u64::from(way != own % WAYS);
+                return self.table[(own - own % WAYS + way) as usize];
+            }
         }
-        self.look_through(own, hash, now)
+        self.settle(own, hash, now)
     }
 
-    /// The flow of a packet that is not in its own bucket.
+    /// The flow of a packet that no bucket is known for.
     #[inline(never)]
-    fn look_through(&mut self, own: u32, hash: u32, now: Time) -> u32 {
+    fn settle(&mut self, own: u32, hash: u32, now: Time) -> u32 {
         if self.sets.is_empty() {
             let sets = self.buckets.div_ceil(WAYS) as usize;
             self.table.resize(sets * WAYS as usize, NONE);
             self.sets.resize(sets, Set::default());
         }
         let set = &mut self.sets[(own / WAYS) as usize];
-        let hits = bits(&set.tags, |tag| tag == hash) & set.known;
-        let way = find(own % WAYS, hits, set.busy);
+        let way = find(own % WAYS, 0, set.busy);
         match way {
-            Way::Hit(way) => self.ways.way_indirect_hits += u64::from(way != own % WAYS),
             Way::Free(_) => self.ways.way_misses += 1,
-            Way::Collision(_) => self.ways.way_collisions += 1,
+            _ => self.ways.way_collisions += 1,
         }
         let (Way::Hit(to) | Way::Free(to) | Way::Collision(to)) = way;
         set.tags[to as usize] = hash;

@@ -24,6 +24,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(crate) fn admit(&mut self, packet: P, arrived: Time) {
         let len = packet.len();
         let id = self.classify(&packet, arrived);
+        self.memory += u64::from(packet.memory());
         self.push(id, packet, len, arrived);
     }
 

@@ -11,7 +11,7 @@
 //! used: 264 bytes, and 96 for each set.
 
 use super::loads::Loads;
-use super::policy::FlowPolicy;
+use super::policy::{FlowPolicy, FlowTurns};
 use super::ways::{WAYS, Way, bits, find};
 use crate::share::{SharedHosts, SharedRate};
 use crate::{AckFilter, FlowParts, Isolation, LinkLayer, Packet};
@@ -47,6 +47,7 @@ impl Sharing {
     }
 
     /// Bytes of a packet on the link; of all of its segments, when it will be cut.
+    #[inline]
     pub fn size<P: Packet>(&self, packet: &P) -> u32 {
         let (len, offset) = (packet.len(), self.network_offset(packet));
         match packet.segments() {
@@ -99,19 +100,23 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// The host with this hash, or the one that it has to share an entry with.
+    /// A flow of the host with this hash takes part. Returns the host, or the one that it has to
+    /// share an entry with.
     #[inline]
-    fn find(&mut self, hash: u32) -> u16 {
+    fn join(&mut self, hash: u32) -> u16 {
         // The usual case: the host is where its hash puts it, and nothing is searched.
         let own = (hash >> 22) % WAYS;
         if let Some(place) = self.places.get((hash >> 25) as usize)
-            && let Some(set) = self.sets.get(usize::from(*place))
+            && let Some(set) = self.sets.get_mut(usize::from(*place))
             && set.tags[own as usize] == hash
             && set.flows[own as usize] > 0
         {
+            set.flows[own as usize] += 1;
             return u16::from(*place) * WAYS as u16 + own as u16;
         }
-        self.look_through(own, hash)
+        let id = self.look_through(own, hash);
+        self.count(id, 1);
+        id
     }
 
     #[inline(never)]
@@ -138,12 +143,29 @@ impl Hosts {
         id
     }
 
+    /// The host has so many flows more.
     #[inline]
-    fn add(&mut self, id: u16, flows: i32, bulk: i32) {
+    fn count(&mut self, id: u16, flows: i32) {
         if let Some(set) = self.sets.get_mut(usize::from(id / WAYS as u16)) {
-            let way = usize::from(id % WAYS as u16);
-            set.flows[way] = set.flows[way].saturating_add_signed(flows);
-            set.bulk[way] = set.bulk[way].saturating_add_signed(bulk);
+            let count = &mut set.flows[usize::from(id % WAYS as u16)];
+            debug_assert!(
+                count.checked_add_signed(flows).is_some(),
+                "a flow left twice"
+            );
+            *count = count.wrapping_add_signed(flows);
+        }
+    }
+
+    /// So many of its flows more have a standing queue.
+    #[inline]
+    fn count_bulk(&mut self, id: u16, bulk: i32) {
+        if let Some(set) = self.sets.get_mut(usize::from(id / WAYS as u16)) {
+            let count = &mut set.bulk[usize::from(id % WAYS as u16)];
+            debug_assert!(
+                count.checked_add_signed(bulk).is_some(),
+                "a flow left twice"
+            );
+            *count = count.wrapping_add_signed(bulk);
             self.shared.add(id, bulk);
         }
     }
@@ -156,40 +178,102 @@ impl Hosts {
     }
 }
 
-/// Numbers of the hosts that a flow goes from and to.
+/// Numbers of the hosts that a flow goes from and to. They are one word, because every turn of a
+/// flow compares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct HostPair {
-    src: u16,
-    dst: u16,
-}
+struct HostPair(u32);
 
 /// No flow's hosts.
-const NO_HOSTS: HostPair = HostPair {
-    src: u16::MAX,
-    dst: u16::MAX,
-};
+const NO_HOSTS: HostPair = HostPair(u32::MAX);
 
-/// What host isolation keeps of a flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HostFlow {
-    hosts: HostPair,
+impl HostPair {
+    const fn new(src: u16, dst: u16) -> Self {
+        Self((src as u32) << 16 | dst as u32)
+    }
+
+    const fn src(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    const fn dst(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+/// What host isolation keeps of a flow: one word, because turns compare it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostFlow(u64);
+
+impl HostFlow {
     /// It takes part and is counted with its hosts.
-    is_in: bool,
-    is_bulk: bool,
+    const IN: u64 = 1 << 32;
+    /// It has a standing queue.
+    const BULK: u64 = 1 << 33;
+
+    /// One that takes part.
+    const fn new(hosts: HostPair, is_bulk: bool) -> Self {
+        Self(hosts.0 as u64 | Self::IN | if is_bulk { Self::BULK } else { 0 })
+    }
+
+    const fn hosts(self) -> HostPair {
+        HostPair(self.0 as u32)
+    }
+
+    const fn is_in(self) -> bool {
+        self.0 & Self::IN != 0
+    }
+
+    const fn is_bulk(self) -> bool {
+        self.0 & Self::BULK != 0
+    }
+}
+
+/// Turns of bulk flows of the same hosts.
+#[derive(Debug)]
+pub struct Steady {
+    /// All these flows.
+    flow: HostFlow,
+    /// What each gets in a round, in 1/65536 byte.
+    exact: u64,
+    dice: Stream,
+}
+
+impl FlowTurns<HostFlow> for Steady {
+    #[inline]
+    fn fits(&self, flow: &HostFlow) -> bool {
+        *flow == self.flow
+    }
+
+    #[inline]
+    fn next(&mut self) -> i64 {
+        settle(self.exact, &mut self.dice)
+    }
+}
+
+/// Whole bytes for `exact` of them in 1/65536: sixteen random bits below the point round up as
+/// often as the fraction says.
+#[inline]
+fn settle(exact: u64, dice: &mut Stream) -> i64 {
+    ((exact + (dice.bits() >> 48)) >> 16).cast_signed()
 }
 
 /// Host isolation, ACK filter, link-layer sizes and set-associative hashing.
 #[derive(Clone, Debug)]
 pub struct HostFair {
     sharing: Sharing,
-    /// Hosts of the flow whose share was asked for last, and that share, while their loads stay.
-    latest: (HostPair, u16),
+    /// Hosts of the flow whose share was asked for last, while their loads stay; none where hosts
+    /// are shared, because other queues change the loads.
+    latest_hosts: HostPair,
+    /// That share.
+    latest_share: u32,
     dice: Stream,
     sources: Hosts,
     destinations: Hosts,
     /// Hashes of the hosts of the packet hashed last.
     pair: (u32, u32),
     bulk_flows: u32,
+    /// Size on the link of the packet charged last.
+    charged: u32,
     /// The mean of shares given, in 1/2²⁴ of a quantum, where other queues ask for it.
     mean_share: Option<u32>,
 }
@@ -199,12 +283,14 @@ impl HostFair {
     pub fn new(sharing: Sharing, dice: Stream) -> Self {
         Self {
             sharing,
-            latest: (NO_HOSTS, 0),
+            latest_hosts: NO_HOSTS,
+            latest_share: 0,
             dice,
             sources: Hosts::default(),
             destinations: Hosts::default(),
             pair: (0, 0),
             bulk_flows: 0,
+            charged: 0,
             mean_share: None,
         }
     }
@@ -213,6 +299,7 @@ impl HostFair {
     pub(crate) fn share_hosts(&mut self, sources: SharedHosts, destinations: SharedHosts) {
         self.sources.shared = Loads::of(sources);
         self.destinations.shared = Loads::of(destinations);
+        self.latest_hosts = NO_HOSTS;
         self.mean_share = Some(u32::from(u16::MAX) << 8);
     }
 
@@ -228,6 +315,11 @@ impl HostFair {
         u64::from(self.mean_share.unwrap_or(u32::from(u16::MAX) << 8) >> 8)
     }
 
+    /// Size on the link of the packet that has left last.
+    pub(crate) const fn charged(&self) -> u32 {
+        self.charged
+    }
+
     /// The parameters in force.
     pub const fn sharing(&self) -> &Sharing {
         &self.sharing
@@ -235,38 +327,45 @@ impl HostFair {
 
     /// Changes the parameters. Flows under way stay in their queues with another isolation.
     pub fn set_sharing(&mut self, sharing: Sharing) {
-        self.latest.0 = NO_HOSTS;
+        self.latest_hosts = NO_HOSTS;
         self.sharing = sharing;
     }
 
     /// A flow's part of a quantum, in 1/65536.
     #[inline(never)]
-    fn share_by_load(&self, hosts: HostPair) -> u16 {
+    fn share_by_load(&mut self, hosts: HostPair) -> u32 {
         let mut load = 1;
         if self.sharing.isolation.is_by_source() {
-            load = load.max(self.sources.load(hosts.src));
+            load = load.max(self.sources.load(hosts.src()));
         }
         if self.sharing.isolation.is_by_destination() {
-            load = load.max(self.destinations.load(hosts.dst));
+            load = load.max(self.destinations.load(hosts.dst()));
         }
-        let share = SHARES.get(load as usize);
-        share.map_or_else(|| (65_535 / load).max(1) as u16, |share| *share)
+        let known = SHARES.get(load as usize);
+        let share = known.map_or_else(|| (65_535 / load).max(1), |share| u32::from(*share));
+        match &mut self.mean_share {
+            // A weight of 1/32; `share` is in 1/2¹⁶, the mean in 1/2²⁴.
+            Some(mean) => *mean = *mean - (*mean >> 5) + (share << 3),
+            None => self.latest_hosts = hosts,
+        }
+        self.latest_share = share;
+        share
     }
 
-    #[inline]
-    fn count(&mut self, hosts: HostPair, flows: i32, bulk: i32) {
-        // A load has changed, and with it the share that was kept.
-        if bulk != 0 {
-            self.latest.0 = NO_HOSTS;
-        }
-        self.sources.add(hosts.src, flows, bulk);
-        self.destinations.add(hosts.dst, flows, bulk);
-        self.bulk_flows = self.bulk_flows.saturating_add_signed(bulk);
+    /// So many flows more of these hosts have a standing queue.
+    #[inline(never)]
+    fn count_bulk(&mut self, hosts: HostPair, bulk: i32) {
+        // The loads change, and with them the share that was kept.
+        self.latest_hosts = NO_HOSTS;
+        self.sources.count_bulk(hosts.src(), bulk);
+        self.destinations.count_bulk(hosts.dst(), bulk);
+        self.bulk_flows = self.bulk_flows.wrapping_add_signed(bulk);
     }
 }
 
 impl FlowPolicy for HostFair {
     type Flow = HostFlow;
+    type Turns = Steady;
 
     const SHARES_QUANTUM: bool = true;
     const CHARGES_DROPS: bool = true;
@@ -279,15 +378,17 @@ impl FlowPolicy for HostFair {
             let hosts = || packet.host_hashes(perturbation);
             self.pair = inside.map_or_else(hosts, |inside| inside.hosts);
         }
+        if isolation.tells_flows() {
+            return inside.map_or_else(|| packet.flow_hash(perturbation), |inside| inside.flow);
+        }
         match isolation {
-            Isolation::FlowBlind => 0,
             Isolation::SrcHost => self.pair.0,
             Isolation::DstHost => self.pair.1,
             Isolation::Hosts => {
                 let pair = u64::from(self.pair.0) << 32 | u64::from(self.pair.1);
                 mix(pair ^ perturbation) as u32
             }
-            _ => inside.map_or_else(|| packet.flow_hash(perturbation), |inside| inside.flow),
+            _ => 0,
         }
     }
 
@@ -305,16 +406,16 @@ impl FlowPolicy for HostFair {
         self.sharing.ack_filter = parts.ack_filter;
     }
 
+    #[inline]
     fn joined(&mut self, flow: &mut HostFlow) {
-        debug_assert!(!flow.is_in, "a flow joins twice");
-        flow.hosts.src = self.sources.find(self.pair.0);
-        flow.hosts.dst = self.destinations.find(self.pair.1);
-        flow.is_in = true;
-        self.count(flow.hosts, 1, 0);
+        debug_assert!(!flow.is_in(), "a flow joins twice");
+        let src = self.sources.join(self.pair.0);
+        let dst = self.destinations.join(self.pair.1);
+        *flow = HostFlow::new(HostPair::new(src, dst), false);
     }
 
     fn moved(&mut self, flow: &mut HostFlow) {
-        let is_bulk = flow.is_bulk;
+        let is_bulk = flow.is_bulk();
         // Its hosts are other ones now, and each load must count it once.
         self.left(flow);
         self.joined(flow);
@@ -323,49 +424,64 @@ impl FlowPolicy for HostFair {
         }
     }
 
+    #[inline]
     fn stands(&mut self, flow: &mut HostFlow) {
-        if !flow.is_bulk {
-            flow.is_bulk = true;
-            self.count(flow.hosts, 0, 1);
+        if !flow.is_bulk() {
+            flow.0 |= HostFlow::BULK;
+            self.count_bulk(flow.hosts(), 1);
         }
     }
 
+    #[inline]
     fn left(&mut self, flow: &mut HostFlow) {
-        if flow.is_in {
-            self.count(flow.hosts, -1, -i32::from(flow.is_bulk));
-            flow.is_in = false;
-            flow.is_bulk = false;
+        if flow.is_in() {
+            let (hosts, is_bulk) = (flow.hosts(), flow.is_bulk());
+            *flow = HostFlow::default();
+            self.sources.count(hosts.src(), -1);
+            self.destinations.count(hosts.dst(), -1);
+            if is_bulk {
+                self.count_bulk(hosts, -1);
+            }
         }
     }
 
     #[inline]
     fn share(&mut self, flow: &HostFlow) -> u32 {
-        // Flows of one host often follow each other. Where hosts are shared, others change loads.
-        let hosts = flow.hosts;
-        if hosts != self.latest.0 || self.mean_share.is_some() {
-            self.latest = (hosts, self.share_by_load(hosts));
+        // Flows of one host often follow each other.
+        if flow.hosts() == self.latest_hosts {
+            return self.latest_share;
         }
-        self.latest.1.into()
+        self.share_by_load(flow.hosts())
     }
 
     #[inline]
     fn quantum(&mut self, share: u32, quanta: u64) -> i64 {
-        if let Some(mean) = &mut self.mean_share {
-            // A weight of 1/32; `share` is in 1/2¹⁶, the mean in 1/2²⁴.
-            *mean = *mean - (*mean >> 5) + (share << 3);
-        }
-        // Sixteen random bits below the point round up as often as the fraction says.
-        let dither = self.dice.bits() >> 48;
-        ((quanta * u64::from(share) + dither) >> 16).cast_signed()
+        settle(quanta * u64::from(share), &mut self.dice)
     }
 
-    fn charge<P: Packet>(&self, packet: &P) -> i64 {
-        i64::from(self.sharing.size(packet).max(1))
+    #[inline]
+    fn turns(&self, quantum: u64) -> Steady {
+        Steady {
+            flow: HostFlow::new(self.latest_hosts, true),
+            exact: quantum * u64::from(self.latest_share),
+            dice: self.dice.clone(),
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, turns: Steady) {
+        self.dice = turns.dice;
+    }
+
+    #[inline]
+    fn charge<P: Packet>(&mut self, packet: &P) -> i64 {
+        self.charged = self.sharing.size(packet);
+        i64::from(self.charged.max(1))
     }
 
     fn charge_of_drop<P: Packet>(&self, packet: &P) -> i64 {
         if self.sharing.ingress {
-            self.charge(packet)
+            i64::from(self.sharing.size(packet).max(1))
         } else {
             0
         }
@@ -399,6 +515,32 @@ mod tests {
             assert_eq!(usize::from(*share), 65_535 / load);
         }
         assert_eq!(SHARES[0], SHARES[1]);
+    }
+
+    /// Turns in sequence give what single turns give, with the same dice, and only bulk flows of the
+    /// hosts asked about last fit in.
+    #[test]
+    fn turns_in_sequence_are_single_turns() {
+        for (standing, quantum) in [(1, 1514), (3, 300), (31, 1514), (64, 65_536)] {
+            let mut policy = HostFair::new(Sharing::default(), Stream::named(9, "quantum"));
+            let mut flows = [HostFlow::default(); 65];
+            for flow in &mut flows {
+                policy.joined(flow);
+            }
+            for flow in &mut flows[..standing] {
+                policy.stands(flow);
+            }
+            assert!(!policy.turns(quantum).fits(&flows[0]), "no share is known");
+            let share = policy.share(&flows[0]);
+            let mut single = policy.clone();
+            let mut turns = policy.turns(quantum);
+            assert!(turns.fits(&flows[0]) && !turns.fits(&flows[64]));
+            for _ in 0..1000 {
+                assert_eq!(turns.next(), single.quantum(share, quantum));
+            }
+            policy.keep(turns);
+            assert_eq!(policy.quantum(share, 1), single.quantum(share, 1));
+        }
     }
 
     /// By hand: 65535, a half of it, a third. 2000 flows are more than the table has.

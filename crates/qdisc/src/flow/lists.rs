@@ -65,11 +65,11 @@ impl<P> Front<'_, P> {
     /// Takes it.
     #[inline]
     pub(super) fn take(self) -> Option<P> {
-        let packet = self.slot.packet.take();
-        debug_assert!(packet.is_some(), "a queue links to a free slot");
+        debug_assert!(self.slot.packet.is_some(), "a queue links to a free slot");
         let id = core::mem::replace(&mut self.queue.first, self.slot.next);
         self.slot.next = core::mem::replace(self.free, id);
-        packet
+        // Last, so that it is moved to where it goes and not aside first.
+        self.slot.packet.take()
     }
 }
 
@@ -104,10 +104,11 @@ impl<P> Slab<P> {
         let id = self.free;
         let slot = &mut self.slots[id as usize];
         self.free = slot.next;
-        let before = slot.packet.replace(packet);
+        let before = slot.packet.take();
         debug_assert!(before.is_none(), "a free slot has no packet");
         // There is nothing to drop, which the compiler cannot know.
         core::mem::forget(before);
+        slot.packet = Some(packet);
         slot.arrived = now;
         slot.next = NONE;
         if queue.first == NONE {

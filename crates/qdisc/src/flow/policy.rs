@@ -3,12 +3,37 @@
 use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
+/// What the turns of flows that have the same share ask of a policy.
+pub trait FlowTurns<F> {
+    /// Whether a turn of this flow changes nothing but its credit.
+    fn fits(&self, flow: &F) -> bool;
+
+    /// What such a turn adds to the credit.
+    fn next(&mut self) -> i64;
+}
+
+/// No turns are in sequence.
+impl<F> FlowTurns<F> for () {
+    #[inline]
+    fn fits(&self, _flow: &F) -> bool {
+        false
+    }
+
+    #[inline]
+    fn next(&mut self) -> i64 {
+        0
+    }
+}
+
 /// How the flows of a [`FlowQueue`](crate::FlowQueue) are told apart, and how they share.
 ///
 /// The methods without a body of their own are those of RFC 8290, and cost nothing.
 pub trait FlowPolicy: Clone + Send + 'static {
     /// What the policy keeps of a flow.
     type Flow: Default + Clone + Debug + Send;
+
+    /// What many turns of like flows in sequence ask of it.
+    type Turns: FlowTurns<Self::Flow>;
 
     /// Whether a flow's share of the quantum depends on other flows.
     const SHARES_QUANTUM: bool = false;
@@ -67,9 +92,15 @@ pub trait FlowPolicy: Clone + Send + 'static {
         quanta.cast_signed()
     }
 
+    /// Copies what turns of like flows ask of the policy, for many of them in sequence.
+    fn turns(&self, quantum: u64) -> Self::Turns;
+
+    /// The turns with a copy are over.
+    fn keep(&mut self, _turns: Self::Turns) {}
+
     /// What a packet is charged with; at least 1, or it could go on for ever.
     #[inline]
-    fn charge<P: Packet>(&self, packet: &P) -> i64 {
+    fn charge<P: Packet>(&mut self, packet: &P) -> i64 {
         i64::from(packet.len().max(1))
     }
 
@@ -104,4 +135,7 @@ pub struct Plain;
 
 impl FlowPolicy for Plain {
     type Flow = ();
+    type Turns = ();
+
+    fn turns(&self, _quantum: u64) {}
 }

@@ -1,5 +1,7 @@
 //! The round of flows: where each stands, and the lists that make it up.
 
+use super::Flow;
+
 /// Where a flow stands in the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -22,4 +24,15 @@ pub(super) struct Round {
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) len: u32,
+}
+
+impl Round {
+    /// Takes the first flow off the list.
+    #[inline]
+    pub(super) fn take_first<S, F>(&mut self, flows: &mut [Flow<S, F>]) {
+        let flow = &mut flows[self.first as usize];
+        flow.turn = Turn::Idle;
+        self.first = flow.next;
+        self.len -= 1;
+    }
 }

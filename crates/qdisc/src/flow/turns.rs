@@ -3,7 +3,7 @@
 use super::FlowQueue;
 use super::overload::is_relaxed;
 use super::policy::FlowPolicy;
-use super::round::{Round, Turn};
+use super::round::Turn;
 use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict};
 use sojourn_units::{Span, Time};
 
@@ -36,13 +36,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Takes the first flow of a list off it.
     #[inline]
     pub(super) fn take_first(&mut self, turn: Turn) {
-        let is_new = turn == Turn::New;
-        let round = if is_new { &mut self.new } else { &mut self.old };
-        let flow = &mut self.flows[round.first as usize];
-        flow.turn = Turn::Idle;
-        round.first = flow.next;
-        round.len -= 1;
-        if F::SHARES_QUANTUM && turn == Turn::Old {
+        if turn == Turn::New {
+            return self.new.take_first(&mut self.flows);
+        }
+        self.old.take_first(&mut self.flows);
+        if F::SHARES_QUANTUM {
             self.debts.turn_over();
         }
     }
@@ -70,30 +68,16 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.set_busy(bucket, false);
     }
 
-    /// Gives turns to the old flows, of which there are some, until the first one has credit.
+    /// Before an old flow has its turn: begins the next round when this one is over, or walks.
     #[inline]
-    fn walk(&mut self) {
-        let quantum = u64::from(self.quantum);
-        let Round {
-            mut first,
-            mut last,
-            ..
-        } = self.old;
-        // A list that is closed to a ring turns without a write.
-        self.flows[last as usize].next = first;
-        while let Some(flow) = self.flows.get_mut(first as usize)
-            // An empty flow gets its quantum too: it leaves the round only in its turn, when it
-            // is served and found empty.
-            && flow.deficit <= 0
-        {
-            if flow.count > 0 {
-                self.policy.stands(&mut flow.share);
+    fn begin_turn(&mut self) {
+        if self.debts.waiting > 0 {
+            if self.debts.turns_left == 0 {
+                self.next_round();
             }
-            let share = self.policy.share(&flow.share);
-            flow.deficit += self.policy.quantum(share, quantum);
-            last = core::mem::replace(&mut first, flow.next);
+        } else if self.are_walked() {
+            self.walk();
         }
-        (self.old.first, self.old.last) = (first, last);
     }
 
     /// Takes the next packet of a flow that its AQM lets go. It is judged where it lies and moved
@@ -166,12 +150,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(crate) fn take(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         let mut turns = 0;
         loop {
-            if F::SHARES_QUANTUM {
-                if self.is_round_over() {
-                    self.next_round();
-                } else if self.are_walked() {
-                    self.walk();
-                }
+            if F::SHARES_QUANTUM && self.new.len == 0 {
+                self.begin_turn();
             }
             // New flows before old ones (RFC 8290 section 4.2): this is what gives sparse flows
             // their low latency.

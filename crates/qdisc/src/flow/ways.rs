@@ -12,6 +12,9 @@
 /// Buckets of a set.
 pub(super) const WAYS: u32 = 8;
 
+/// A bit for each way.
+const ALL: u32 = (1 << WAYS) - 1;
+
 /// What set-associative hashing counts, with the names of `tc -s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WayCounters {
@@ -34,15 +37,21 @@ pub(super) enum Way {
     Collision(u32),
 }
 
+/// The first of these ways, from `own` on.
+#[inline]
+pub(super) const fn first(own: u32, ways: u32) -> u32 {
+    let twice = ways | ways << WAYS;
+    (own + (twice >> own).trailing_zeros()) % WAYS
+}
+
 /// Looks through a set, from `own` on, for a way that has the tag, else for one that is free. A bit
 /// says so of each way.
 #[inline]
-pub(super) fn find(own: u32, hits: u8, busy: u8) -> Way {
-    let after = |bits: u8| (own + bits.rotate_right(own).trailing_zeros()) % WAYS;
+pub(super) const fn find(own: u32, hits: u32, busy: u32) -> Way {
     if hits != 0 {
-        Way::Hit(after(hits))
-    } else if busy != u8::MAX {
-        Way::Free(after(!busy))
+        Way::Hit(first(own, hits))
+    } else if busy != ALL {
+        Way::Free(first(own, busy ^ ALL))
     } else {
         Way::Collision(own)
     }
@@ -50,9 +59,15 @@ pub(super) fn find(own: u32, hits: u8, busy: u8) -> Way {
 
 /// A bit for each way of which it is true.
 #[inline]
-pub(super) fn bits(ways: &[u32; WAYS as usize], is: impl Fn(u32) -> bool) -> u8 {
-    let ways = ways.iter().enumerate();
-    ways.fold(0, |bits, (way, value)| bits | u8::from(is(*value)) << way)
+pub(super) fn bits(ways: &[u32; WAYS as usize], is: impl Fn(u32) -> bool) -> u32 {
+    // Four and four, which the compiler compares at once.
+    const HALF: usize = WAYS as usize / 2;
+    let mut bits = [0; HALF];
+    for (way, bits) in bits.iter_mut().enumerate() {
+        let bit = |way: usize| if is(ways[way]) { 1 << way } else { 0_u32 };
+        *bits = bit(way) | bit(way + HALF);
+    }
+    bits.iter().fold(0, |all, bits| all | bits)
 }
 
 /// Eight buckets: whom they are known to hold, and whether that flow is in the round.
@@ -61,9 +76,9 @@ pub(super) struct Set {
     /// Hash by which each bucket's flow is known.
     pub(super) tags: [u32; WAYS as usize],
     /// A bit for each bucket that has a flow.
-    pub(super) known: u8,
+    pub(super) known: u32,
     /// A bit for each one whose flow is in the round.
-    pub(super) busy: u8,
+    pub(super) busy: u32,
 }
 
 #[cfg(test)]
@@ -75,9 +90,9 @@ mod tests {
         assert_eq!(find(3, 0, 0), Way::Free(3));
         assert_eq!(find(3, 1 << 1, 0), Way::Hit(1));
         assert_eq!(find(3, 1 << 1 | 1 << 3, 0), Way::Hit(3));
-        assert_eq!(find(3, 0, !(1 << 1 | 1 << 6)), Way::Free(6));
-        assert_eq!(find(7, 0, !(1 | 1 << 6)), Way::Free(0));
-        assert_eq!(find(7, 0, u8::MAX), Way::Collision(7));
+        assert_eq!(find(3, 0, ALL ^ (1 << 1 | 1 << 6)), Way::Free(6));
+        assert_eq!(find(7, 0, ALL ^ (1 | 1 << 6)), Way::Free(0));
+        assert_eq!(find(7, 0, ALL), Way::Collision(7));
     }
 
     /// C1 of the study: a flow collides when its set of eight holds eight flows already. With
@@ -96,7 +111,7 @@ mod tests {
                     busy[set] = busy[set] << 1 | 1;
                 }
                 let own = dice.below(1024) as u32;
-                let way = find(own % WAYS, 0, busy[(own / WAYS) as usize]);
+                let way = find(own % WAYS, 0, busy[(own / WAYS) as usize].into());
                 collisions += u32::from(matches!(way, Way::Collision(_)));
             }
             let share = f64::from(collisions) / f64::from(rounds);
