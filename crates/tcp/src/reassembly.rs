@@ -32,6 +32,12 @@ impl Reassembly {
         self.ranges.front().copied()
     }
 
+    /// All ranges.
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Range> {
+        self.ranges.iter()
+    }
+
     /// How much waits.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
