@@ -112,19 +112,15 @@ impl AccessLinks {
     #[expect(clippy::inline_always, reason = "as `send_up`")]
     #[inline(always)]
     pub(crate) fn hold(&mut self, packet: &Packet, arrival: Time) -> Option<Time> {
-        let place = UplinkPacket {
-            arrival,
-            next: NONE,
-            packet: *packet,
-        };
         let index = self.free;
-        let index = if let Some(old) = self.pool.get_mut(index as usize) {
-            self.free = old.next;
-            *old = place;
+        let index = if let Some(place) = self.pool.get_mut(index as usize) {
+            self.free = place.next;
+            place.arrival = arrival;
+            place.next = NONE;
+            place.packet = *packet;
             index
         } else {
-            self.pool.push(place);
-            self.pool.len() as u32 - 1
+            self.add_place(packet, arrival)
         };
         let lane = &mut self.lanes[packet.way.index()];
         let before = std::mem::replace(&mut lane.last, index);
@@ -134,6 +130,17 @@ impl AccessLinks {
         }
         self.pool[before as usize].next = index;
         None
+    }
+
+    /// Holds a packet where none was before.
+    #[inline(never)]
+    fn add_place(&mut self, packet: &Packet, arrival: Time) -> u32 {
+        self.pool.push(UplinkPacket {
+            arrival,
+            next: NONE,
+            packet: *packet,
+        });
+        self.pool.len() as u32 - 1
     }
 
     /// The first packet on the uplink of `way`.

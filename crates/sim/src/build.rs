@@ -17,12 +17,12 @@ use crate::medium::Medium;
 use crate::mesh::Mesh;
 use crate::net::Net;
 use crate::outside::Outside as EndsOutside;
-use crate::packet::Way;
+use crate::packet::{Packet, Way};
 use crate::passage::Passage;
 use sojourn_apps::{App, Model, Outside, Wishes};
 use sojourn_memory::on_large_pages;
 use sojourn_random::Stream;
-use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
+use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection, Segment};
 use sojourn_units::Time;
 use sojourn_world::{
     Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
@@ -140,11 +140,6 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
     let uplinks = if access.is_some() { ways } else { 0 };
     let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1, 1]);
     let (endpoints, apps) = ends(cell, &instances, ways, own);
-    let flow = |instance: &Instance| {
-        let connections = usize::from(instance.spec.app.connections());
-        std::iter::repeat_n(instance.flow as u32, connections)
-    };
-    let flows = instances.iter().flat_map(flow).collect();
     Ok(Engine {
         net: Net {
             media,
@@ -168,7 +163,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         numbers,
         endpoints,
         apps,
-        flows,
+        flows: flows(&instances),
         recorders: flow_recorders(cell),
         other_ways: cell.other_ways(),
         end: cell.end(),
@@ -177,6 +172,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         sample_at: Time::ZERO,
         look_at: Time::ZERO,
         ahead_before: Time::ZERO,
+        sent: Packet::segment(Segment::default(), Way::forth(0), 0, 0),
         events: 0,
         digest: 0xcbf2_9ce4_8422_2325,
         wishes: Wishes::default(),
@@ -188,6 +184,15 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         room: MOST_PACKETS,
         large: is_large(ways / 2, cell.network.interfaces.len()),
     })
+}
+
+/// Flow of the cell, by connection.
+fn flows(instances: &[Instance]) -> Vec<u32> {
+    let flow = |instance: &Instance| {
+        let connections = usize::from(instance.spec.app.connections());
+        std::iter::repeat_n(instance.flow as u32, connections)
+    };
+    instances.iter().flat_map(flow).collect()
 }
 
 /// The ends of all connections, and the apps at both ends of each instance of a flow.

@@ -1,6 +1,7 @@
 //! The event loop of one run.
 
 mod app;
+mod burst;
 mod fork;
 mod held;
 mod large;
@@ -13,11 +14,11 @@ use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::Packet;
+use burst::send_segments;
 pub(crate) use large::is_large;
-use receive::{Ahead, left};
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
-use sojourn_tcp::{Codepoint, Segment, State};
+use sojourn_tcp::State;
 use sojourn_units::{Span, Time};
 use sojourn_world::{CongestionState, FlowRecorder, Progress, WorldName};
 
@@ -117,8 +118,10 @@ pub(crate) struct Engine {
     pub(crate) sample_at: Time,
     /// When anything is to be done before an event: that, or the reports at the end.
     pub(crate) look_at: Time,
-    /// No event from here on is taken [ahead](receive::Ahead).
+    /// No event from here on is taken ahead.
     pub(crate) ahead_before: Time,
+    /// The packet that was sent last, which most of its burst differ from in little.
+    pub(crate) sent: Packet,
     pub(crate) events: u64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
@@ -452,10 +455,10 @@ impl Engine {
             Next::Host => {
                 let ahead = self.receive_here(&packet, armed, now);
                 self.end_event(again, Owner::Pipe(index));
-                if let Some(Ahead { at, packet }) = ahead {
+                if let Some(at) = ahead {
                     self.events += 1;
-                    self.fold(at, OwnerKey::of(Owner::Uplink(packet.way)));
-                    self.net.arrive_up(&packet, at);
+                    self.fold(at, OwnerKey::of(Owner::Uplink(self.sent.way)));
+                    self.net.arrive_up(&self.sent, at);
                 }
                 return;
             }
@@ -498,40 +501,7 @@ impl Engine {
         None
     }
 
-    /// Sends the segments that an endpoint has to send.
-    #[expect(clippy::inline_always, reason = "as `receive_here`")]
-    #[inline(always)]
-    fn send_segments(&mut self, index: usize, now: Time) {
-        let endpoint = &mut self.endpoints[index];
-        let recorder = &mut self.recorders[self.flows[index / 2] as usize];
-        // One place for all of a burst, as most of its packets differ in little from those before.
-        let mut packet = Packet::segment(Segment::default(), endpoint.way, 0, 0);
-        let (mut repeats, mut ecn) = (false, Codepoint::NotEct);
-        while let (Transport::Tcp { connection, .. }, Some(segment)) =
-            (&mut endpoint.transport, packet.tcp_mut())
-        {
-            let mut retransmission = false;
-            if repeats {
-                if !connection.poll_alike(segment, now) {
-                    break;
-                }
-            } else {
-                let Some(sent) = connection.poll_into(segment, now) else {
-                    break;
-                };
-                (repeats, retransmission, ecn) = (sent.repeats, sent.retransmission, sent.ecn);
-            }
-            if endpoint.way.is_forth() && segment.payload > 0 {
-                recorder.sent(now, 1, u64::from(retransmission));
-            }
-            packet.len = endpoint.len_of(segment);
-            packet.tos = endpoint.tos | ecn as u8;
-            left(recorder, endpoint, &packet, now);
-            self.net.emit_here(&packet, now);
-        }
-    }
-
-    /// [`send_segments`](Self::send_segments) of hosts that do not send as usual.
+    /// Sends the segments of a connection, of hosts that do not send as usual.
     #[inline(never)]
     fn send_otherwise(&mut self, index: usize, now: Time) {
         if self.sending.sees_copies {
@@ -540,8 +510,29 @@ impl Engine {
         if self.sending.trains {
             self.send_trains(index, now);
         } else {
-            self.send_segments(index, now);
+            self.send_usual(index, Time::ZERO, now);
         }
+    }
+
+    /// Sends the segments of a connection, by [`send_segments`].
+    fn send_usual(&mut self, index: usize, before: Time, now: Time) -> Option<Time> {
+        let endpoint = &mut self.endpoints[index];
+        let recorder = &mut self.recorders[self.flows[index / 2] as usize];
+        send_segments(
+            &mut self.net,
+            &mut self.sent,
+            endpoint,
+            recorder,
+            before,
+            now,
+        )
+    }
+
+    /// Before this time an event may be the next one that is not in the calendar. `armed`: for this
+    /// time more is yet to be put there.
+    #[inline]
+    fn ahead_until(&self, armed: Time) -> Time {
+        armed.min(self.look_at).min(self.ahead_before)
     }
 
     /// Tells an endpoint of what it has sent that is no longer under way.
@@ -571,15 +562,22 @@ impl Engine {
         if !self.wishes.connections.is_empty() {
             self.grant(index, now);
         }
-        if self.sending == Sending::default() {
-            self.send_segments(index, now);
-        } else {
+        let ahead = self.send_all(index, Time::ZERO, now);
+        debug_assert!(ahead.is_none(), "there is nothing before time zero");
+    }
+
+    /// [`flush`](Self::flush) of one whose app wishes nothing. Returns as [`send_segments`].
+    fn send_all(&mut self, index: usize, before: Time, now: Time) -> Option<Time> {
+        if self.sending != Sending::default() {
             self.send_otherwise(index, now);
+        } else if self.datagrams.is_empty() {
+            return self.send_usual(index, before, now);
         }
         if !self.datagrams.is_empty() {
             self.send_datagrams(index, now);
         }
         self.arm_endpoint(index);
+        None
     }
 
     /// Sends the datagrams that an app has left.
@@ -605,12 +603,7 @@ impl Engine {
     #[inline(always)]
     fn arm_endpoint(&mut self, index: usize) {
         let endpoint = &mut self.endpoints[index];
-        let deadline = endpoint.deadline();
-        if deadline < endpoint.armed {
-            endpoint.armed = deadline;
-            let source = OwnerKey::of(Owner::Endpoint(index));
-            self.net.passage.calendar.push(deadline, source);
-        }
+        self.net.arm(endpoint.way, endpoint.set_alarm());
     }
 }
 

@@ -86,6 +86,13 @@ impl Transport {
     }
 }
 
+/// When something is to be done at an endpoint, and whether that is for the calendar.
+#[derive(Clone, Copy)]
+pub(crate) struct Alarm {
+    pub(crate) at: Time,
+    pub(crate) is_new: bool,
+}
+
 /// One end of one of a flow's connections.
 ///
 /// In this order, and with its connection in place, so that what a packet needs lies close
@@ -357,6 +364,32 @@ impl Endpoint {
             Transport::Udp { .. } => Time::MAX,
         };
         transport.min(self.due)
+    }
+
+    /// Sets the timer to that, if it is before the armed time.
+    #[expect(clippy::inline_always, reason = "mostly it is a few comparisons")]
+    #[inline(always)]
+    pub(crate) fn set_alarm(&mut self) -> Alarm {
+        let at = self.deadline();
+        let is_new = at < self.armed;
+        if is_new {
+            self.armed = at;
+        }
+        Alarm { at, is_new }
+    }
+
+    /// Makes a packet of the ACK that the connection [owes](Owes::Ack).
+    #[expect(clippy::inline_always, reason = "a packet is too large to hand around")]
+    #[inline(always)]
+    pub(crate) fn acknowledge(&mut self, packet: &mut Packet, now: Time) {
+        packet.way = self.way;
+        if let (Transport::Tcp { connection, .. }, Some(segment)) =
+            (&mut self.transport, packet.tcp_mut())
+        {
+            let ecn = connection.take_ack(segment, now);
+            packet.len = self.len_of(segment);
+            packet.tos = self.tos | ecn as u8;
+        }
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use crate::arrivals::Arrival;
 use crate::calendar::{Owner, OwnerKey};
 use crate::change::Changes;
 use crate::forwarding::Forwarding;
+use crate::host::Alarm;
 use crate::interface::Interface;
 use crate::medium::Medium;
 use crate::mesh::{Arrived, Mail};
@@ -91,12 +92,32 @@ impl Net {
         }
     }
 
-    /// [`emit`](Self::emit) of what is the last thing of an event. A packet that arrives at the end
-    /// of its access link before all events, and before this time, is not put there: tells when it
-    /// [arrives](Self::arrive_up).
+    /// [`emit`](Self::emit) of what is the last thing of an event, by an endpoint that has set this
+    /// alarm.
+    ///
+    /// Returns when the packet [arrives](Self::arrive_up) at the end of its access link, if that is
+    /// before this time and before all events; then it is in neither the calendar nor the link. So
+    /// does most of what a host sends, as a packet is on its access link for a small part of the
+    /// time between two events.
     #[expect(clippy::inline_always, reason = "as `emit_here`")]
     #[inline(always)]
-    pub(crate) fn emit_last(&mut self, packet: &Packet, before: Time, now: Time) -> Option<Time> {
+    pub(crate) fn emit_last(
+        &mut self,
+        packet: &Packet,
+        alarm: Alarm,
+        before: Time,
+        now: Time,
+    ) -> Option<Time> {
+        // The alarm is not in the calendar yet, as its event comes after the packet's.
+        let ahead = self.emit_ahead(packet, before.min(alarm.at), now);
+        self.arm(packet.way, alarm);
+        ahead
+    }
+
+    /// [`emit_last`](Self::emit_last) without the alarm.
+    #[expect(clippy::inline_always, reason = "as `emit_here`")]
+    #[inline(always)]
+    fn emit_ahead(&mut self, packet: &Packet, before: Time, now: Time) -> Option<Time> {
         let passage = &mut self.passage;
         let (None, Forwarding::Table(_), Some(access)) =
             (&passage.tapped, &passage.forwarding, &mut passage.access)
@@ -113,6 +134,15 @@ impl Net {
             passage.calendar.push(arrival, source);
         }
         None
+    }
+
+    /// Puts the alarm of the endpoint that sends in this direction into the calendar.
+    #[inline]
+    pub(crate) fn arm(&mut self, way: Way, alarm: Alarm) {
+        if alarm.is_new {
+            let source = OwnerKey::of(Owner::Endpoint(way.index()));
+            self.passage.calendar.push(alarm.at, source);
+        }
     }
 
     /// A packet has arrived at the end of its access link.

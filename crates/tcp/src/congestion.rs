@@ -271,6 +271,12 @@ impl Control {
         tell!(self, control => control.on_ack(ack));
     }
 
+    /// Whether [`avoid`](Self::avoid) will do.
+    #[inline]
+    pub(crate) fn avoids(&self) -> bool {
+        matches!(&self.kind, Dispatch::Cubic(cubic) if !cubic.in_slow_start())
+    }
+
     /// [`on_ack`](Self::on_ack) for CUBIC beyond slow start, which asks for little of what an event
     /// says; `grows`: the window limits, and may grow after this ACK. False where it is another
     /// control's.

@@ -17,7 +17,7 @@ use crate::config::{Config, Ecn};
 use crate::congestion::{CongestionControl, Control};
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
-use crate::sender::Sender;
+use crate::sender::{Outgoing, Sender};
 use crate::{Span, Time, seq};
 use alloc::boxed::Box;
 use core::mem::offset_of;
@@ -33,8 +33,19 @@ pub struct Transmit {
     pub ecn: Codepoint,
     /// Data that was sent before.
     pub retransmission: bool,
-    /// One [like it](Connection::poll_alike) may follow.
-    repeats: bool,
+    /// What may follow.
+    pub then: Then,
+}
+
+/// What may follow on a segment, before any other input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Anything: [`Connection::poll_transmit`] tells.
+    Ask,
+    /// Nothing but [one like it](Connection::poll_alike), if any.
+    Alike,
+    /// Nothing.
+    Nothing,
 }
 
 impl Transmit {
@@ -44,13 +55,8 @@ impl Transmit {
             segment,
             ecn,
             retransmission: false,
-            repeats: false,
+            then: Then::Ask,
         }
-    }
-
-    /// Whether [another one like it](Connection::poll_alike) may follow.
-    pub fn repeats(&self) -> bool {
-        self.repeats
     }
 
     /// The segment goes to a place, and what is told of it back.
@@ -60,7 +66,7 @@ impl Transmit {
         Sent {
             ecn: self.ecn,
             retransmission: self.retransmission,
-            repeats: self.repeats,
+            then: self.then,
         }
     }
 }
@@ -72,8 +78,8 @@ pub struct Sent {
     pub ecn: Codepoint,
     /// Data that was sent before.
     pub retransmission: bool,
-    /// [Another one like it](Connection::poll_alike) may follow.
-    pub repeats: bool,
+    /// What may follow.
+    pub then: Then,
 }
 
 /// What [`Connection::poll_transmit`] has to do.
@@ -492,7 +498,7 @@ impl Connection {
             segment,
             ecn: sent.ecn,
             retransmission: sent.retransmission,
-            repeats: sent.repeats,
+            then: sent.then,
         })
     }
 
@@ -520,16 +526,13 @@ impl Connection {
             blocks => self.mss.saturating_sub(Config::sack_len(blocks)).max(1),
         };
         if self.sender.is_calm() {
-            if let Some(outgoing) = self.sender.poll_calm::<true>(room, now) {
+            if let Some(outgoing) = self.sender.poll_calm(room, now) {
                 let mut sent = self.data_here(to, &outgoing, room, blocks, now);
-                sent.repeats = room == self.mss && !self.receiver.echo();
+                sent.then = self.what_follows(&outgoing, room, now);
                 return Some(sent);
             }
             self.pace_timer = Time::MAX;
             return self.owed_ack(to, now);
-        }
-        if self.sender.is_calm_otherwise() {
-            return self.poll_beside_recovery(to, room, blocks, now);
         }
         if let Some(outgoing) = self.sender.poll(room, now) {
             return Some(self.data(to, &outgoing, room, blocks, now));
@@ -542,33 +545,32 @@ impl Connection {
         self.owed_ack(to, now)
     }
 
-    /// [`poll_into`](Self::poll_into) of a sender that has nothing to send again, though it
-    /// recovers.
-    #[inline(never)]
-    fn poll_beside_recovery(
-        &mut self,
-        to: &mut Segment,
-        room: u16,
-        blocks: u8,
-        now: Time,
-    ) -> Option<Sent> {
-        if let Some(outgoing) = self.sender.poll_calm::<false>(room, now) {
-            return Some(self.data_here(to, &outgoing, room, blocks, now));
+    /// What follows on a segment that the short way has sent beside options of `room`'s length.
+    #[expect(clippy::inline_always, reason = "as `fill`")]
+    #[inline(always)]
+    fn what_follows(&mut self, outgoing: &Outgoing, room: u16, now: Time) -> Then {
+        if room != self.mss || self.receiver.echo() {
+            return Then::Ask;
         }
+        if !outgoing.fills {
+            return Then::Alike;
+        }
+        // What the next poll would find out, in fewer instructions.
+        self.sender.after_full_burst(now);
         self.pace_timer = Time::MAX;
-        self.owed_ack(to, now)
+        Then::Nothing
     }
 
     /// Turns the segment that was returned last into the next one of its burst, which differs in
-    /// its place and payload only. False if there is no more to send. To be called for one that
-    /// [repeats](Transmit::repeats), before any other input.
+    /// its place and payload only. `None` if there is no more to send. To be called after one on
+    /// which [such a one](Then::Alike) may follow, before any other input.
     #[expect(clippy::inline_always, reason = "as `fill`")]
     #[inline(always)]
-    pub fn poll_alike(&mut self, segment: &mut Segment, now: Time) -> bool {
-        let Some(outgoing) = self.sender.poll_calm::<true>(self.mss, now) else {
+    pub fn poll_alike(&mut self, segment: &mut Segment, now: Time) -> Option<Then> {
+        let Some(outgoing) = self.sender.poll_calm(self.mss, now) else {
             self.pace_timer = Time::MAX;
             debug_assert!(!self.receiver.ack_now, "the last one was an ACK too");
-            return false;
+            return None;
         };
         debug_assert!(!outgoing.fin && !outgoing.reduced, "neither is calm");
         self.segments += 1;
@@ -579,7 +581,7 @@ impl Connection {
         } else {
             Flags::ACK
         };
-        true
+        Some(self.what_follows(&outgoing, self.mss, now))
     }
 
     /// Whether a segment that [`poll_transmit`](Self::poll_transmit) returns next, before any other

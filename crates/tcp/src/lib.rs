@@ -51,7 +51,7 @@ pub use config::{
     VegasConfig,
 };
 pub use congestion::*;
-pub use connection::{Connection, Owes, Received, Sent, Transmit};
+pub use connection::{Connection, Owes, Received, Sent, Then, Transmit};
 pub use info::{CeCounts, Counters, Info, State};
 pub use limits::{LimitedBy, Limits};
 pub use rate::RateSample;

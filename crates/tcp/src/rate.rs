@@ -56,12 +56,14 @@ impl RateEstimator {
         self.delivered
     }
 
-    /// The stamp of a segment sent at `now`; `idle` when nothing was in flight.
-    pub(crate) fn stamp(&mut self, now: Time, idle: bool) -> Stamp {
-        if idle {
-            self.first_sent = now;
-            self.delivered_at = now;
-        }
+    /// Something is sent while nothing was out.
+    pub(crate) fn start(&mut self, now: Time) {
+        self.first_sent = now;
+        self.delivered_at = now;
+    }
+
+    /// The stamp of a segment that is sent now.
+    pub(crate) fn stamp(&self) -> Stamp {
         Stamp {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
@@ -80,15 +82,19 @@ impl RateEstimator {
     #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
     #[inline(always)]
     pub(crate) fn on_delivered(&mut self, bytes: u64, newest: Option<&Newest>, now: Time) {
+        let first_sent = newest.map_or(self.first_sent, |newest| newest.sent);
+        let delivered_at = if bytes > 0 { now } else { self.delivered_at };
+        self.on_arrival(bytes, first_sent, delivered_at);
+    }
+
+    /// The same of bytes of which the newest segment was sent at `sent`.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, bytes: u64, sent: Time, now: Time) {
         self.delivered += bytes;
-        if bytes > 0 {
-            self.delivered_at = now;
-        }
+        self.delivered_at = now;
+        self.first_sent = sent;
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
-        }
-        if let Some(newest) = newest {
-            self.first_sent = newest.sent;
         }
     }
 
@@ -102,8 +108,8 @@ impl RateEstimator {
     ) -> Option<RateSample> {
         let newest = newest?;
         let delivered = u64::from((self.delivered as u32).wrapping_sub(newest.delivered));
-        let ack_elapsed = (now - newest.sent) + newest.delivered_ago;
-        let interval = newest.first_sent_ago.max(ack_elapsed);
+        let ack_elapsed = (now - newest.sent) + newest.delivered_ago();
+        let interval = newest.first_sent_ago().max(ack_elapsed);
         // Shorter than any round trip: ACKs were compressed or the segment was spurious.
         (interval >= min_rtt && !interval.is_zero()).then_some(RateSample {
             delivered,

@@ -32,6 +32,12 @@ impl Reassembly {
         self.ranges.front().copied()
     }
 
+    /// All ranges.
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Range> {
+        self.ranges.iter()
+    }
+
     /// How much waits.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -87,6 +93,24 @@ impl Reassembly {
         false
     }
 
+    /// [`insert`](Self::insert) of what begins where the newest block ends, if that is the last
+    /// range. Anything else is not stored, and this returns false.
+    #[expect(
+        clippy::inline_always,
+        reason = "the way that most segments behind a gap take"
+    )]
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, start: u64, end: u64) -> bool {
+        let goes_on = self.recent_len > 0 && self.recent[0].1 == start && start < end;
+        match self.ranges.back_mut() {
+            Some((_, last)) if goes_on && *last == start => *last = end,
+            _ => return false,
+        }
+        self.recent[0].1 = end;
+        self.bytes += end - start;
+        true
+    }
+
     /// Moves `block` to the front; older blocks that it contains disappear.
     fn remember(&mut self, block: Range) {
         if self.recent_len > 0 && block.0 <= self.recent[0].0 && self.recent[0].1 <= block.1 {
@@ -137,6 +161,7 @@ impl Reassembly {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::format;
     use std::vec::Vec;
 
     #[test]
@@ -168,6 +193,12 @@ mod tests {
                 let range = start as usize..(start + len) as usize;
                 let known = bitmap[range.clone()].iter().all(|&set| set);
                 bitmap[range].fill(true);
+                let mut other = store.clone();
+                if other.extend(start, start + len) {
+                    let mut inserted = store.clone();
+                    inserted.insert(start, start + len);
+                    prop_assert_eq!(format!("{other:?}"), format!("{inserted:?}"));
+                }
                 prop_assert_eq!(store.insert(start, start + len), known);
                 let mut expected: Vec<Range> = Vec::new();
                 for at in 0..256_u64 {

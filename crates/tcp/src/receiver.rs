@@ -398,14 +398,53 @@ impl Receiver {
                 return Arrival::default();
             }
             let end = self.next + u64::from(segment.payload);
-            if end <= self.edge && self.fin_at.is_none() && self.store.is_empty() {
+            if end <= self.edge && self.fin_at.is_none() {
+                if !self.store.is_empty() {
+                    return self.on_missing(segment, end, rtt, now);
+                }
                 self.offered = false;
                 self.note_timestamp(segment, self.next);
                 self.window.note_echo(segment, self.full, now);
                 return self.accept_in_order::<true>(segment, end, rtt, now);
             }
         }
+        if plain && self.sack {
+            return self.on_later(segment, rtt, now);
+        }
         self.on_any(segment, ce, rtt, now)
+    }
+
+    /// [`on_any`](Self::on_any) of such a segment that is next in order, while others wait behind a
+    /// gap.
+    #[inline(never)]
+    fn on_missing(
+        &mut self,
+        segment: &Segment,
+        end: u64,
+        rtt: &RttEstimator,
+        now: Time,
+    ) -> Arrival {
+        self.offered = false;
+        self.note_timestamp(segment, self.next);
+        self.window.note_echo(segment, self.full, now);
+        self.accept_in_order::<false>(segment, end, rtt, now)
+    }
+
+    /// [`on_any`](Self::on_any) of a segment without a mark, a FIN or CWR. Behind a gap most begin
+    /// where the one before ends.
+    #[inline(never)]
+    fn on_later(&mut self, segment: &Segment, rtt: &RttEstimator, now: Time) -> Arrival {
+        let start = seq::offset(self.isn, segment.seq, self.next);
+        let end = start + u64::from(segment.payload);
+        let waiting = self.store.bytes();
+        if end > self.edge || !self.store.extend(start, end) {
+            return self.on_any(segment, false, rtt, now);
+        }
+        self.offered = false;
+        self.window.note_echo(segment, self.full, now);
+        self.told = None;
+        self.wait_behind_gap(segment.payload, waiting, rtt, now);
+        Arrival::default()
     }
 
     /// [`on_segment`](Self::on_segment) of any segment.
@@ -490,17 +529,27 @@ impl Receiver {
                 blocks[at] = self.store.recent()[0];
             }
             self.told = told;
-            if self.window.is_overrun(self.store.bytes()) {
-                self.quick = 0;
-            }
-            if self.sack {
-                // Before the segment takes memory itself (`tcp_data_queue_ofo`).
-                self.grow(segment.payload, false, waiting);
-            }
-            self.acknowledge_gap(rtt.srtt(), now);
+            self.wait_behind_gap(segment.payload, waiting, rtt, now);
             return Arrival::default();
         }
         self.accept_in_order::<false>(segment, end, rtt, now)
+    }
+
+    /// A segment was stored behind a gap, where so many bytes had been `waiting`.
+    #[expect(
+        clippy::inline_always,
+        reason = "as `on_later`, and once for all others"
+    )]
+    #[inline(always)]
+    fn wait_behind_gap(&mut self, payload: u16, waiting: u64, rtt: &RttEstimator, now: Time) {
+        if self.window.is_overrun(self.store.bytes()) {
+            self.quick = 0;
+        }
+        if self.sack {
+            // Before the segment takes memory itself (`tcp_data_queue_ofo`).
+            self.grow(payload, false, waiting);
+        }
+        self.acknowledge_gap(rtt.srtt(), now);
     }
 
     /// Data that goes on where RCV.NXT is. `PLAIN`: nothing waits behind a gap, and no FIN.

@@ -19,6 +19,8 @@ pub(crate) struct RttEstimator {
     ceiling: Span,
     backoff: u32,
     rule: RtoRule,
+    /// Linux's rule, with an exact clock.
+    is_usual: bool,
     srtt: Span,
     rttvar: Span,
     /// Linux: mean deviation and its largest value in this round trip.
@@ -37,6 +39,7 @@ impl RttEstimator {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             rule: config.rto_rule,
+            is_usual: config.rto_rule == RtoRule::Linux && config.tick.is_zero(),
             clock: config.clock,
             tick: config.tick,
             floor: config.min_rto,
@@ -107,7 +110,19 @@ impl RttEstimator {
 
     /// A sample from a segment that was sent once, or from a timestamp. `acked` and `sent` are
     /// the offsets of SND.UNA and SND.NXT: they delimit round trips for the Linux rule.
+    #[inline]
     pub(crate) fn sample(&mut self, sample: Span, acked: u64, sent: u64) {
+        if !self.is_usual || !self.measured() || self.backoff > 0 {
+            return self.sample_any(sample, acked, sent);
+        }
+        self.linux_sample(sample.max(Span::from_nanos(1)), acked, sent);
+        self.base = (self.srtt + self.rttvar * 4).min(self.ceiling);
+        self.timeout = self.base;
+    }
+
+    /// [`sample`](Self::sample) by any rule and clock.
+    #[inline(never)]
+    fn sample_any(&mut self, sample: Span, acked: u64, sent: u64) {
         let sample = self.in_ticks(sample).max(Span::from_nanos(1));
         if self.measured() {
             match self.rule {
@@ -160,6 +175,7 @@ impl RttEstimator {
         }
     }
 
+    #[inline]
     fn linux_sample(&mut self, sample: Span, acked: u64, sent: u64) {
         let error = distance(self.srtt, sample);
         // A falling RTT is no reason to time out later: such errors count an eighth.

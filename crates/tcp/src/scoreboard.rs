@@ -16,9 +16,11 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use sojourn_memory::fetch;
 
+mod filled;
 mod in_order;
 mod judge;
 mod lost;
+mod sack;
 #[cfg(test)]
 mod tests;
 
@@ -81,14 +83,20 @@ impl Record {
         self.flags & flag != 0
     }
 
+    /// Whether it was sent after another one; of one burst the sequence number decides.
+    #[inline]
+    fn is_later(&self, sent: Time, end: u64) -> bool {
+        self.sent > sent || (self.sent == sent && self.end() > end)
+    }
+
     /// What it tells of the delivery rate. Not after it was SACKed.
     fn newest(&self) -> Newest {
         Newest {
             sent: self.sent,
             end: self.end(),
             delivered: self.link,
-            delivered_ago: Span::from_nanos(u64::from(self.delivered_ago) << AGO_SHIFT),
-            first_sent_ago: Span::from_nanos(u64::from(self.first_sent_ago) << AGO_SHIFT),
+            delivered_ago: self.delivered_ago,
+            first_sent_ago: self.first_sent_ago,
             app_limited: self.has(APP_LIMITED),
             retransmitted: self.has(EVER_RETRANSMITTED),
         }
@@ -119,10 +127,22 @@ pub(crate) struct Newest {
     end: u64,
     /// Delivered bytes when it was sent, modulo 2³².
     pub(crate) delivered: u32,
-    pub(crate) delivered_ago: Span,
-    pub(crate) first_sent_ago: Span,
+    delivered_ago: u32,
+    first_sent_ago: u32,
     pub(crate) app_limited: bool,
     pub(crate) retransmitted: bool,
+}
+
+impl Newest {
+    /// How long before it was sent something was last delivered.
+    pub(crate) fn delivered_ago(&self) -> Span {
+        Span::from_nanos(u64::from(self.delivered_ago) << AGO_SHIFT)
+    }
+
+    /// How long before it was sent the segment was that was delivered then.
+    pub(crate) fn first_sent_ago(&self) -> Span {
+        Span::from_nanos(u64::from(self.first_sent_ago) << AGO_SHIFT)
+    }
 }
 
 /// What one ACK changed.
@@ -153,6 +173,25 @@ pub(crate) struct Outcome {
     pub(crate) newest: Option<Newest>,
 }
 
+impl Outcome {
+    /// A record has arrived, which may be the newest of this ACK.
+    #[inline]
+    fn note_newest(&mut self, record: &Record) {
+        if (self.newest).is_none_or(|newest| record.is_later(newest.sent, newest.end)) {
+            self.newest = Some(record.newest());
+        }
+    }
+}
+
+/// Segments one after the other that have arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) segments: u32,
+    pub(crate) bytes: u64,
+    /// When the first of them was sent last, and the last.
+    pub(crate) sent: (Time, Time),
+}
+
 /// RACK's newest delivered segment (RFC 8985 section 5.2).
 #[derive(Clone, Debug, Default)]
 struct Rack {
@@ -160,6 +199,27 @@ struct Rack {
     end: u64,
     rtt: Span,
     advanced: bool,
+}
+
+impl Rack {
+    /// Whether the absence of a record tells anything: it was not sent after the newest that has
+    /// arrived.
+    #[inline]
+    fn judges(&self, record: &Record) -> bool {
+        record.sent < self.sent || (record.sent == self.sent && record.end() < self.end)
+    }
+
+    /// A record has arrived that answers its last sending.
+    #[expect(clippy::inline_always, reason = "a few comparisons")]
+    #[inline(always)]
+    fn note(&mut self, record: &Record, now: Time) {
+        self.rtt = now - record.sent;
+        self.advanced = true;
+        if record.is_later(self.sent, self.end) {
+            self.sent = record.sent;
+            self.end = record.end();
+        }
+    }
 }
 
 /// The sender's view of the segments between SND.UNA and SND.NXT.
@@ -181,6 +241,8 @@ pub(crate) struct Scoreboard {
     highest: [u64; 3],
     /// Ranges whose whole segments are all marked as arrived: those of the last ACK that had any.
     reported: [(u64, u64); 3],
+    /// The record after the last run that was SACKed: where a block that grows goes on.
+    edge: u64,
     /// Everything below has been judged by the duplicate threshold.
     dup_judged: u64,
     /// No record below is waiting for its first loss verdict by RACK.
@@ -211,6 +273,7 @@ impl Scoreboard {
             reno_sacked: 0,
             highest: [0; 3],
             reported: [(0, 0); 3],
+            edge: 0,
             dup_judged: 0,
             rack_judged: 0,
             rack_waiting: None,
@@ -378,25 +441,11 @@ impl Scoreboard {
                 out.reordered = out.reordered.max((highest - id) as u32);
             }
         }
-        let later = |sent: Time, end: u64| {
-            record.sent > sent || (record.sent == sent && record.end() > end)
-        };
-        if out
-            .newest
-            .is_none_or(|newest| later(newest.sent, newest.end))
-        {
-            out.newest = Some(record.newest());
-        }
-        let rtt = out.now - record.sent;
+        out.note_newest(&record);
         // Faster than any round trip: the ACK of the original, not of the retransmission. RACK
         // would take all that was sent in between for lost.
-        if !(again && rtt < out.min_rtt) {
-            self.rack.rtt = rtt;
-            self.rack.advanced = true;
-            if later(self.rack.sent, self.rack.end) {
-                self.rack.sent = record.sent;
-                self.rack.end = record.end();
-            }
+        if !(again && out.now - record.sent < out.min_rtt) {
+            self.rack.note(&record, out.now);
         }
     }
 
@@ -429,14 +478,13 @@ impl Scoreboard {
                 break;
             }
             if record.has(SACKED) {
-                self.sacked -= 1;
-                self.joined -= u32::from(self.is_sacked(id + 1));
-            } else {
-                self.deliver(id, highest, out);
-                if !record.has(EVER_RETRANSMITTED) {
-                    let first = out.acked_sent.map_or(record.sent, |(first, _)| first);
-                    out.acked_sent = Some((first, record.sent));
-                }
+                self.drop_sacked(una, out);
+                continue;
+            }
+            self.deliver(id, highest, out);
+            if !record.has(EVER_RETRANSMITTED) {
+                let first = out.acked_sent.map_or(record.sent, |(first, _)| first);
+                out.acked_sent = Some((first, record.sent));
             }
             out.retransmission_acked |= record.has(EVER_RETRANSMITTED);
             self.lost -= u32::from(record.has(LOST));
@@ -451,80 +499,25 @@ impl Scoreboard {
         }
     }
 
-    /// Marks everything in these ranges as arrived; empty ones tell nothing. ACKs repeat what those
-    /// before have reported (RFC 2018 section 4), which is looked at once (as Linux, whose
-    /// `recv_sack_cache` has the last ACK's).
-    pub(crate) fn sack_all(&mut self, ranges: [(u64, u64); 3], out: &mut Outcome) {
-        let reported = core::mem::replace(&mut self.reported, ranges);
-        let is_fresh = |&(start, end): &(u64, u64)| {
-            let repeats = |&(first, last): &(u64, u64)| first <= start && end <= last;
-            start < end && !reported.iter().any(repeats)
-        };
-        let [one, two, three] = &ranges;
-        match (is_fresh(one), is_fresh(two), is_fresh(three)) {
-            (false, false, false) => {}
-            (true, false, false) => self.sack(one.0, one.1, out),
-            fresh => self.sack_several(ranges, fresh.into(), out),
-        }
-    }
-
-    /// [`sack_all`](Self::sack_all) of those ranges that are `fresh`.
-    #[inline(never)]
-    fn sack_several(&mut self, mut ranges: [(u64, u64); 3], fresh: [bool; 3], out: &mut Outcome) {
-        for (range, fresh) in ranges.iter_mut().zip(fresh) {
-            if !fresh {
-                *range = (0, 0);
+    /// Removes the SACKed records that are first on the board and whole below `una`: one at least.
+    #[inline]
+    fn drop_sacked(&mut self, una: u64, out: &mut Outcome) {
+        let mut flags = 0;
+        let mut id = self.first;
+        while id < self.next {
+            let record = self.get(id);
+            if !record.has(SACKED) || record.end() > una {
+                break;
             }
-        }
-        // In the order of sending, or what one ACK reports would seem to have been reordered.
-        ranges.sort_unstable();
-        for (start, end) in ranges.into_iter().filter(|(start, end)| start < end) {
-            self.sack(start, end, out);
-        }
-    }
-
-    /// Marks everything in a range as arrived.
-    // As `ack_some`.
-    #[inline(never)]
-    fn sack(&mut self, start: u64, end: u64, out: &mut Outcome) {
-        let mut id = self.find(start);
-        loop {
-            id = self.next_unsacked(id);
-            // A block that ends inside a segment (a peer that cuts otherwise) does not cover it.
-            if id >= self.next || self.get(id).end() > end {
-                return;
-            }
-            self.sack_one(id, out);
+            flags |= record.flags;
             id += 1;
         }
-    }
-
-    fn sack_one(&mut self, id: u64, out: &mut Outcome) {
-        self.deliver(id, self.highest[0], out);
-        let record = self.get_mut(id);
-        let flags = record.flags;
-        let sent = record.sent;
-        record.flags = flags & !(LOST | RETRANSMITTED) | SACKED;
-        // From now on `link` counts records to skip; `deliver` has read what it held before.
-        record.link = 1;
-        self.lost -= u32::from(flags & LOST != 0);
-        self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
-        self.sacked += 1;
-        out.sacked += 1;
-        let before = id > self.first && self.is_sacked(id - 1);
-        self.joined += u32::from(before) + u32::from(self.is_sacked(id + 1));
-        if flags & EVER_RETRANSMITTED == 0 {
-            let first = out.sacked_sent.map_or(sent, |(first, _)| first);
-            out.sacked_sent = Some((first, sent));
-        }
-        let mark = id + 1;
-        if mark > self.highest[0] {
-            self.highest = [mark, self.highest[0], self.highest[1]];
-        } else if mark > self.highest[1] {
-            self.highest = [self.highest[0], mark, self.highest[1]];
-        } else if mark > self.highest[2] {
-            self.highest[2] = mark;
-        }
+        let count = (id - self.first) as u32;
+        self.first = id;
+        self.sacked -= count;
+        self.joined -= count - 1 + u32::from(self.is_sacked(id));
+        out.acked += count;
+        out.retransmission_acked |= flags & EVER_RETRANSMITTED != 0;
     }
 
     fn reno_room(&self) -> u32 {

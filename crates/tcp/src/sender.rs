@@ -14,6 +14,7 @@ mod ns2;
 mod phase;
 mod poll;
 mod recovery;
+mod repair;
 mod timers;
 mod train;
 mod writes;
@@ -24,9 +25,10 @@ use crate::copies::Copies;
 use crate::info::Counters;
 use crate::limits::{LimitedBy, Meter};
 use crate::ns2::Ns2;
-use crate::rate::{RateEstimator, Stamp};
+use crate::rate::RateEstimator;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::segment::SackBlock;
 use crate::{Config, Span, Time};
 use alloc::boxed::Box;
 use core::mem::offset_of;
@@ -56,6 +58,8 @@ pub(crate) struct Outgoing {
     pub(crate) retransmission: bool,
     /// Tell the receiver that the window was reduced (RFC 3168).
     pub(crate) reduced: bool,
+    /// It is known to have filled the window.
+    pub(crate) fills: bool,
 }
 
 /// How much of the window is used (RFC 2861; Linux `tcp_cwnd_validate`).
@@ -89,6 +93,8 @@ pub(crate) struct Sender {
     pacing: bool,
     /// Segments go in trains.
     joins: bool,
+    /// Segments go in trains, paced, or by ns-2's rules.
+    spaces: bool,
     /// Only one segment at a time is timed.
     times_one: bool,
     closing: bool,
@@ -122,6 +128,8 @@ pub(crate) struct Sender {
     refill_at: u64,
     push_at: u64,
     buffered: u64,
+    /// Bytes of room that a SACKed segment gives back which joins another.
+    spared: u64,
     /// The app goes on waiting, and the buffer stays as it is, until SND.UNA gets here or the
     /// window asks for more than so many segments.
     stays_until: u64,
@@ -136,6 +144,9 @@ pub(crate) struct Sender {
     recovery: RecoveryState,
     pub(crate) control: Control,
     undo: Undo,
+    /// The SACK blocks of the last ACK, and how many, if they report what the scoreboard has noted.
+    told: [SackBlock; 3],
+    told_count: u8,
     /// Without those that are counted apart, because every segment moves them.
     pub(crate) counters: Counters,
     /// The segment that is timed: its end, and when it was sent; given up when something is sent
@@ -182,6 +193,7 @@ impl Sender {
             nagle: config.nagle,
             pacing: config.pacing,
             joins: config.train > 1 && config.ns2.is_none(),
+            spaces: config.train > 1 || config.pacing || config.ns2.is_some(),
             train: Train::new(config),
             short_end: 0,
             full: 0,
@@ -204,6 +216,8 @@ impl Sender {
             window_end: 1,
             largest_window: 0,
             recovery: RecoveryState::default(),
+            told: [SackBlock::default(); 3],
+            told_count: 0,
             prr: Prr::default(),
             undo: Undo::default(),
             usage: Usage::default(),
@@ -213,6 +227,7 @@ impl Sender {
             refill_at: 0,
             push_at: u64::MAX,
             buffered: 1,
+            spared: writes::spared(config.mss.max(1)),
             stays_until: 0,
             stays_for: 0,
             lost_by_timer: 0,
@@ -263,7 +278,7 @@ impl Sender {
             self.buffered = u64::MAX;
             return;
         }
-        let spared = writes::spared(self.board.joined(), self.mss);
+        let spared = u64::from(self.board.joined()) * self.spared;
         let from = self.una + spared;
         if from < self.refill_at {
             return;
@@ -424,9 +439,16 @@ impl Sender {
 
     /// The window in force: the control's, or recovery's on the way down to it.
     pub(crate) fn window(&self) -> u32 {
-        if let Some(ns2) = &self.ns2 {
-            return ns2.window();
+        match &self.ns2 {
+            Some(ns2) => ns2.window(),
+            None => self.own_window(),
         }
+    }
+
+    /// [`window`](Self::window) of all but ns-2's senders.
+    #[expect(clippy::inline_always, reason = "as `send_fresh`")]
+    #[inline(always)]
+    fn own_window(&self) -> u32 {
         if self.recovery.reducing() && !self.control.controls_recovery() {
             self.prr.window
         } else {
@@ -483,12 +505,6 @@ impl Sender {
         Some(len as u16)
     }
 
-    fn stamp(&mut self, idle: bool, now: Time) -> Stamp {
-        // After an idle time the rate sample begins anew, or the pause would count as slow
-        // delivery.
-        self.rate.stamp(now, idle)
-    }
-
     #[inline(never)]
     fn send_new(&mut self, len: u16, now: Time) -> Outgoing {
         self.send_fresh::<false>(len, self.board.in_flight(), now)
@@ -501,26 +517,19 @@ impl Sender {
     )]
     #[inline(always)]
     fn send_fresh<const CALM: bool>(&mut self, len: u16, in_flight: u32, now: Time) -> Outgoing {
-        let first = self.board.is_empty();
-        if first {
-            self.resume(now);
-        }
         if in_flight == 0 {
-            self.start_transmission(now);
+            self.send_first(now);
         }
-        let stamp = self.stamp(first, now);
+        let stamp = self.rate.stamp();
         let offset = self.next;
         let end = offset + u64::from(len);
-        let fin = self.fin_due() && end == self.written;
+        let fin = !CALM && self.fin_due() && end == self.written;
         self.board
             .push(offset, len + u16::from(fin), fin, now, &stamp);
         self.fin_sent |= fin;
         self.next = end + u64::from(fin);
-        if first {
-            self.arm_rto(now);
-        }
         if self.times_one {
-            self.timed.get_or_insert((self.next, now));
+            self.time_one(now);
         }
         self.sent_new = true;
         if self.nagle && len < self.full {
@@ -545,14 +554,37 @@ impl Sender {
             push: write_ends || (len > 0 && end == self.written),
             retransmission: false,
             reduced: core::mem::take(&mut self.reduced),
+            fills: false,
         }
+    }
+
+    /// New data is about to be sent while nothing is in flight.
+    #[inline(never)]
+    fn send_first(&mut self, now: Time) {
+        let idle = self.board.is_empty();
+        if idle {
+            self.resume(now);
+        }
+        self.start_transmission(now);
+        if idle {
+            // After an idle time the rate sample begins anew, or the pause would count as slow
+            // delivery.
+            self.rate.start(now);
+            self.arm_rto(now);
+        }
+    }
+
+    /// Times the segment that was sent last, if none is timed.
+    #[inline(never)]
+    fn time_one(&mut self, now: Time) {
+        self.timed.get_or_insert((self.next, now));
     }
 
     fn send_again(&mut self, id: u64, now: Time) -> Outgoing {
         if self.board.in_flight() == 0 {
             self.start_transmission(now);
         }
-        let stamp = self.stamp(self.board.is_empty(), now);
+        let stamp = self.rate.stamp();
         self.board.resend(id, now, &stamp);
         let record = *self.board.get(id);
         self.copy(record.start());
@@ -574,6 +606,7 @@ impl Sender {
             push: record.payload() > 0 && record.end() >= self.written,
             retransmission: true,
             reduced: false,
+            fills: false,
         }
     }
 

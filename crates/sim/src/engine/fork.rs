@@ -27,6 +27,7 @@ impl Engine {
             sample_at: self.sample_at,
             look_at: self.look_at,
             ahead_before: Time::ZERO,
+            sent: self.sent,
             events: self.events,
             digest: self.digest,
             wishes: self.wishes.clone(),

@@ -1,6 +1,6 @@
 //! Trains: segments that a host hands to its queue as one packet, and a receiver gets so.
 
-use super::receive::left;
+use super::burst::{arrived, left};
 use super::{Engine, app};
 use crate::host::Transport;
 use crate::packet::Packet;
@@ -9,7 +9,7 @@ use sojourn_tcp::{Codepoint, Received};
 use sojourn_units::Time;
 
 impl Engine {
-    /// [`send_segments`](Self::send_segments) in trains.
+    /// [`send_segments`](super::burst::send_segments) in trains.
     #[inline(never)]
     pub(super) fn send_trains(&mut self, index: usize, now: Time) {
         let mut train: Option<Packet> = None;
@@ -57,12 +57,7 @@ impl Engine {
         let endpoint = &mut self.endpoints[index];
         let first = !train.way.is_forth();
         let recorder = &mut self.recorders[self.flows[index / 2] as usize];
-        if let Some(spp) = recorder.spp().filter(|_| endpoint.paired) {
-            match endpoint.transport.sent(train) {
-                Some(sent) => spp.passed(now, !first, sent),
-                None => spp.reached(now, !first, train.identity()),
-            }
-        }
+        arrived(recorder, endpoint, train, now);
         let ecn = Codepoint::from_bits(train.tos);
         let mut all = Received::default();
         for (number, part) in train.parts().enumerate() {

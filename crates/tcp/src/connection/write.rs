@@ -1,6 +1,6 @@
 //! How a segment is written: with data, or without.
 
-use super::{Connection, Phase, Sent, Transmit};
+use super::{Connection, Phase, Sent, Then, Transmit};
 use crate::config::Ecn;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::sender::Outgoing;
@@ -92,7 +92,7 @@ impl Connection {
                 Ecn::Accurate => self.accurate_codepoint(outgoing),
             },
             retransmission: outgoing.retransmission,
-            repeats: false,
+            then: Then::Ask,
         }
     }
 

@@ -143,6 +143,8 @@ impl Window {
 
     /// Room for payload when `gaps` bytes wait behind gaps and `unread` for the app
     /// (`tcp_space`).
+    #[expect(clippy::inline_always, reason = "the way that most segments take")]
+    #[inline(always)]
     fn space(&self, gaps: u64, unread: u64) -> u64 {
         let used = match gaps {
             0 => 0,

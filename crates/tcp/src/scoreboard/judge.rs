@@ -41,17 +41,66 @@ impl Scoreboard {
         self.rack.advanced
     }
 
+    /// Whether everything in flight was plainly sent after the newest segment that has arrived.
+    /// Then [`judge_by_time`](Self::judge_by_time) would find nothing, and need not be called.
+    #[expect(
+        clippy::inline_always,
+        reason = "the way that most ACKs of a recovery take"
+    )]
+    #[inline(always)]
+    pub(crate) fn is_judged(&mut self) -> bool {
+        let id = self.rack_judged.max(self.first);
+        let newest = self.rack.sent;
+        let is_judged = self.rack_waiting.is_none()
+            && self.resent.front().is_none_or(|&(_, at)| at > newest)
+            && (id >= self.next || (self.is_judgeable(id) && !self.rack.judges(self.get(id))));
+        if is_judged {
+            self.rack.advanced = false;
+            self.rack_judged = id;
+        }
+        is_judged
+    }
+
     /// RACK_detect_loss (RFC 8985 section 6.2 step 5): how many segments are newly lost, and
     /// when the last of those that must wait is due.
     pub(crate) fn judge_by_time(&mut self, now: Time, window: Span) -> (u32, Option<Time>) {
         self.rack.advanced = false;
+        let id = self.next_judgeable(self.rack_judged.max(self.first));
+        let waits = self.rack_waiting.is_some()
+            || self.is_resent_before()
+            || (id < self.next && self.rack.judges(self.get(id)));
+        if waits {
+            return self.judge_older(id, now, window);
+        }
+        self.rack_judged = id;
+        (0, None)
+    }
+
+    /// Whether anything that was sent again, and is not acknowledged, was sent before the newest
+    /// that has arrived.
+    #[inline]
+    fn is_resent_before(&mut self) -> bool {
+        while let Some(&(id, at)) = self.resent.front() {
+            if at > self.rack.sent {
+                return false;
+            }
+            if id >= self.first {
+                return true;
+            }
+            self.resent.pop_front();
+        }
+        false
+    }
+
+    /// [`judge_by_time`](Self::judge_by_time) of what was sent before the newest segment that has
+    /// arrived. `id`: the first that was not judged.
+    #[inline(never)]
+    fn judge_older(&mut self, mut id: u64, now: Time, window: Span) -> (u32, Option<Time>) {
         let mut newly = 0;
         let patience = self.rack.rtt + window;
-        let (sent, end) = (self.rack.sent, self.rack.end);
+        let rack = self.rack.clone();
         let verdict = |record: &Record| {
-            // Sent after the newest that has arrived: its absence tells nothing yet. Of one burst
-            // the sequence number decides.
-            if record.sent > sent || (record.sent == sent && record.end() >= end) {
+            if !rack.judges(record) {
                 Verdict::TooEarly
             } else if record.sent + patience <= now {
                 Verdict::Lost
@@ -60,7 +109,6 @@ impl Scoreboard {
             }
         };
         // Segments sent once are in the order of sending: lost, then waiting, then too early.
-        let mut id = self.next_judgeable(self.rack_judged.max(self.first));
         while id < self.next && matches!(verdict(self.get(id)), Verdict::Lost) {
             newly += u32::from(self.mark_lost(id));
             id = self.next_judgeable(id + 1);

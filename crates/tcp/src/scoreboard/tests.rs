@@ -1,5 +1,7 @@
 //! The scoreboard against a model that scans everything.
 
+mod short;
+
 use super::*;
 use proptest::prelude::*;
 

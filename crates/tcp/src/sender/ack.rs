@@ -11,7 +11,7 @@ use crate::{Segment, Span, Time, seq};
 /// A round trip by timestamps, which count milliseconds (Linux `tcp_rtt_tsopt_us`). Of paths with
 /// jitter less than that it is often the shortest, and then it decides whether RACK believes that
 /// a fast answer is a retransmission's.
-fn stamped(echo: Time, now: Time) -> Span {
+pub(super) fn stamped(echo: Time, now: Time) -> Span {
     let ticks = |time: Time| time.as_nanos() / 1_000_000;
     Span::from_millis((ticks(now) - ticks(echo)).max(1))
 }
@@ -109,12 +109,15 @@ impl Sender {
             self.update_window(self.una, segment.window, false);
             return Acked::default();
         }
+        if self.recovery.state == Recovery::Recovering {
+            return self.on_repair_ack(segment, isn, now);
+        }
         self.on_other_ack(segment, isn, now)
     }
 
     /// [`on_ack`](Self::on_ack) of an end that sends.
     #[inline(never)]
-    fn on_other_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
+    pub(super) fn on_other_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         let ack = seq::offset(isn, segment.ack, self.una);
         if self.ns2.is_some() && ack <= self.next {
             return self.ns2_ack(ack, segment.ts_echo, now);
@@ -375,7 +378,7 @@ impl Sender {
     /// something new (Linux `tcp_may_update_window`).
     #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
     #[inline(always)]
-    fn update_window(&mut self, ack: u64, window: u32, stale: bool) -> bool {
+    pub(super) fn update_window(&mut self, ack: u64, window: u32, stale: bool) -> bool {
         let window = u64::from(window);
         let edge = ack + window;
         if stale || edge <= self.window_end {
@@ -402,9 +405,12 @@ impl Sender {
     ) {
         let blocks = segment.sack_blocks();
         let mut ranges = [(0, 0); 3];
+        // Of an AccECN option in place of a block nothing is remembered.
+        let mut tells = usize::from(segment.sack_count) <= ranges.len();
         for (index, block) in blocks.iter().enumerate() {
             let start = seq::offset(isn, block.start, self.una);
             let end = seq::offset(isn, block.end, self.una);
+            tells &= self.una <= start && start < end && end <= self.next;
             if start >= end || end > self.next {
                 continue;
             }
@@ -414,12 +420,15 @@ impl Sender {
                     facts.dsack_end = end;
                     self.counters.dsacks += 1;
                 }
+                tells = false;
                 continue;
             }
             if end > self.una {
                 ranges[index] = (start.max(self.una), end);
             }
         }
+        self.told = segment.sack;
+        self.told_count = if tells { segment.sack_count } else { 0 };
         self.board.sack_all(ranges, out);
     }
 

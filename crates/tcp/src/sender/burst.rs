@@ -2,7 +2,7 @@
 //! is what limits.
 //! Source: RFC 2861 (idle times), Linux's `tcp_update_pacing_rate` and `tcp_cwnd_validate`.
 
-use super::{Recovery, Sender, UNPACED};
+use super::{LimitedBy, Recovery, Sender, UNPACED, Usage};
 use crate::{Rate, Span, Time};
 
 impl Sender {
@@ -107,6 +107,25 @@ impl Sender {
             // left, which must be probed, or a lost update would stall both for ever.
             self.arm_persist(now);
         }
+    }
+
+    /// A segment of [`poll_calm`](Self::poll_calm) has filled the window: does what its next call
+    /// would do, which would send nothing.
+    #[inline(never)]
+    pub(crate) fn after_full_burst(&mut self, now: Time) {
+        self.sent_new = false;
+        self.window_limited = false;
+        if !core::mem::take(&mut self.probed) {
+            self.schedule_probe(false, now);
+        }
+        self.usage = Usage {
+            limited: true,
+            most_outstanding: self.board.outstanding(),
+            until: self.next,
+            used: 0,
+            since: now,
+        };
+        self.turn_to(Some(LimitedBy::Window), now);
     }
 
     /// Whether the next segment waits for its time only.

@@ -34,6 +34,7 @@ impl Sender {
             push: offset + u64::from(payload) == self.written,
             retransmission: sent.again,
             reduced: false,
+            fills: false,
         })
     }
 

@@ -41,47 +41,46 @@ impl Sender {
         sent
     }
 
-    /// Whether nothing but new data can go, and at once as far as the windows let it.
+    /// Whether nothing but new data can go, and at once as far as the windows let it. So it is also
+    /// beside a recovery that has nothing to send again.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
-        self.recovery.state == Recovery::Open && self.board.lost() == 0 && self.sends_new()
-    }
-
-    /// The same beside a recovery, which has nothing to send again.
-    #[inline]
-    pub(crate) fn is_calm_otherwise(&self) -> bool {
-        // Without RACK a hole may be sent again that is not known to be lost.
-        self.rack && self.board.is_resent() && self.sends_new()
+        let nothing_lost = if self.recovery.state == Recovery::Open {
+            self.board.lost() == 0
+        } else {
+            // Without RACK a hole may be sent again that is not known to be lost.
+            self.rack && self.board.is_resent()
+        };
+        nothing_lost && self.sends_new()
     }
 
     #[expect(clippy::inline_always, reason = "as `poll_calm`")]
     #[inline(always)]
     fn sends_new(&self) -> bool {
-        let odd = self.probe | self.closing | self.joins | self.recovery.prefer_new;
-        !odd && self.ns2.is_none() && !self.paced()
+        let odd = self.probe | self.closing | self.spaces | self.recovery.prefer_new;
+        !odd && !self.control.paces()
     }
 
-    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are, or `!OPEN` [so
-    /// otherwise](Self::is_calm_otherwise). What it sends leaves it so.
+    /// [`poll`](Self::poll) of a sender that [is calm](Self::is_calm), as most are. What it sends
+    /// leaves it so.
     #[expect(
         clippy::inline_always,
         reason = "once for the way that most segments take, and once for others"
     )]
     #[inline(always)]
-    pub(crate) fn poll_calm<const OPEN: bool>(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+    pub(crate) fn poll_calm(&mut self, room: u16, now: Time) -> Option<Outgoing> {
         if self.nagle {
             self.full = self.mss.min(room);
         }
         let in_flight = self.board.in_flight();
-        let window = if OPEN {
-            self.control.window()
-        } else {
-            self.window()
-        };
+        let window = self.own_window();
         let full = in_flight >= window;
         let fresh = self.fresh_len_here(room);
         if !full && let Some(len) = fresh {
-            return Some(self.send_fresh::<true>(len, in_flight, now));
+            return Some(Outgoing {
+                fills: in_flight + 1 >= window,
+                ..self.send_fresh::<true>(len, in_flight, now)
+            });
         }
         self.window_limited |= full && fresh.is_some();
         self.after_burst(now);

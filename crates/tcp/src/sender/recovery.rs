@@ -331,6 +331,7 @@ impl Sender {
     }
 
     /// RFC 6937: how many segments may go now that `delivered` more have left.
+    #[inline]
     pub(super) fn reduce(&mut self, delivered: u32, newly_lost: u32, advanced: bool) {
         if delivered == 0 {
             return;
@@ -375,7 +376,16 @@ impl Sender {
     }
 
     /// RACK. Returns how many are newly lost and whether the reordering timer was armed.
+    #[inline]
     pub(super) fn detect_by_time(&mut self, now: Time) -> (u32, bool) {
+        if self.board.is_judged() {
+            return (0, false);
+        }
+        self.judge_by_time(now)
+    }
+
+    #[inline(never)]
+    fn judge_by_time(&mut self, now: Time) -> (u32, bool) {
         let window = self.reorder_window();
         let (newly, again) = self.board.judge_by_time(now, window);
         if let Some(at) = again {

@@ -31,7 +31,7 @@ pub(super) struct Demand {
     pub(super) una: u64,
     /// End of what the app wants to have sent.
     pub(super) written: u64,
-    /// Bytes that may be written beyond a full buffer, by [`spared`].
+    /// Bytes that may be written beyond a full buffer, as [`spared`] has it.
     pub(super) spared: u64,
     /// The congestion window, segments.
     pub(super) window: u32,
@@ -45,14 +45,11 @@ pub(super) struct Demand {
     pub(super) largest_window: u64,
 }
 
-/// Room for data that SACKed segments give back while the buffer holds them still: each block
-/// becomes one `sk_buff` (`tcp_shift_skb_data`), to which `joined` segments were added.
-pub(super) fn spared(joined: u32, mss: u16) -> u64 {
-    if joined == 0 {
-        return 0;
-    }
+/// Room for data that a SACKed segment gives back while the buffer holds it still: each block
+/// becomes one `sk_buff` (`tcp_shift_skb_data`), to which the segment was added.
+pub(super) fn spared(mss: u16) -> u64 {
     let mss = u64::from(mss);
-    u64::from(joined) * (OVERHEAD * mss / (mss + OVERHEAD))
+    OVERHEAD * mss / (mss + OVERHEAD)
 }
 
 /// Segments that the buffer is to be made for.
@@ -299,10 +296,10 @@ mod tests {
     /// Of 2216 bytes a segment gives 768 back that joins another, which hold 501 bytes of data.
     #[test]
     fn what_sack_reports_makes_room() {
-        assert_eq!(spared(2, 1448), 1002);
+        assert_eq!(2 * spared(1448), 1002);
         let mut writes = Writes::default();
         let (end, _) = writes.fill(&ENDLESS);
-        let spared = spared(30, 1448);
+        let spared = 30 * spared(1448);
         let (later, _) = writes.fill(&Demand { spared, ..ENDLESS });
         assert_eq!((end, later), (21 * 1448, 32 * 1448));
     }

@@ -1,7 +1,7 @@
 #![allow(unreachable_pub, dead_code)] // Shared with the bench, which uses a part of it.
 //! Two connections over a scripted link, for tests and benches.
 
-use sojourn_tcp::{Codepoint, Config, Connection, Owes, Segment, Transmit};
+use sojourn_tcp::{Codepoint, Config, Connection, Owes, Segment, Then, Transmit};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use std::boxed::Box;
 use std::collections::VecDeque;
@@ -121,8 +121,12 @@ impl Pair {
             let (end, now) = (&mut self.ends[side], self.now);
             let looks = cfg!(test) && self.sent[side] < 40;
             let copy = looks.then(|| end.fork()).flatten();
-            last = match last.filter(Transmit::repeats) {
-                Some(mut last) => end.poll_alike(&mut last.segment, now).then_some(last),
+            let then = last.map_or(Then::Ask, |last| last.then);
+            last = match last.filter(|_| then == Then::Alike) {
+                Some(mut last) => end.poll_alike(&mut last.segment, now).map(|then| {
+                    last.then = then;
+                    last
+                }),
                 None => match end.owes() {
                     Owes::Ack => {
                         let mut segment = Segment::default();
@@ -139,6 +143,10 @@ impl Pair {
             let Some(transmit) = last else {
                 break;
             };
+            assert!(
+                then != Then::Nothing,
+                "nothing was to follow on the one before"
+            );
             self.send(side, transmit);
         }
     }
