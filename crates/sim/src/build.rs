@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
-use crate::engine::{Engine, MOST_PACKETS, Sending, is_large};
+use crate::engine::{Engine, MOST_PACKETS, Sending};
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Transport, UDP_HEADERS};
@@ -182,7 +182,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         reports: Vec::new(),
         bottleneck_packets: 0,
         room: MOST_PACKETS,
-        large: is_large(ways / 2, cell.network.interfaces.len()),
+        large: false,
     })
 }
 

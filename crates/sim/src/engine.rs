@@ -15,7 +15,7 @@ use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::Packet;
 use burst::send_segments;
-pub(crate) use large::is_large;
+use large::is_large;
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
 use sojourn_tcp::State;
@@ -231,6 +231,9 @@ impl Engine {
 
     /// Schedules what is known before the run.
     pub(crate) fn start(&mut self) {
+        if is_large(self.endpoints.len() / 2, self.net.passage.interfaces.len()) {
+            self.enlarge();
+        }
         // First, so that a change at the very beginning comes before the first packet.
         if let Some(at) = self.net.changes.next() {
             self.net
@@ -290,9 +293,6 @@ impl Engine {
             }
             Owner::Wire(index) => {
                 let again = self.net.wire_event(index, now);
-                if self.large {
-                    self.fetch_waiting(index);
-                }
                 self.end_event(again, Owner::Wire(index));
             }
             Owner::Medium(index) => {
@@ -429,7 +429,7 @@ impl Engine {
         }
         // A change of the delay arms a pipe anew, so that the event above may be stale: taking it
         // out of the calendar would cost a search.
-        let (interface, next) = (pipe.interface as usize, pipe.next);
+        let next = pipe.next;
         let Some(&packet) = pipe.arrived(now) else {
             let again = pipe.due();
             pipe.armed = again.unwrap_or(Time::MAX);
@@ -440,11 +440,7 @@ impl Engine {
         let again = pipe.due();
         let armed = again.unwrap_or(Time::MAX);
         pipe.armed = armed;
-        if self.large {
-            self.fetch_behind(index);
-        }
-        let forwarding = &self.net.passage.forwarding;
-        match next.unwrap_or_else(|| forwarding.leg(interface, &packet).next) {
+        match next.unwrap_or_else(|| self.look_up(index, &packet)) {
             Next::Interface(next) => {
                 let mut packet = packet;
                 if packet.token().is_none() || self.net.passage.hop(&mut packet) {

@@ -9,8 +9,11 @@ use sojourn_units::{Span, Time};
 pub(crate) struct Pipe {
     /// Index of the interface that it is behind.
     pub(crate) interface: u32,
-    /// Where all of its packets go on to; none where that differs between directions.
+    /// Where all of its packets go on to; none where that differs between directions, or is to be
+    /// [asked](Self::ask) for.
     pub(crate) next: Option<Next>,
+    /// Where all go on to for whom that is so.
+    pub(crate) asked: Option<Next>,
     /// Propagation delay of packets sent now.
     pub(crate) delay: Span,
     flight: Flight,
@@ -25,6 +28,7 @@ impl Pipe {
         Self {
             interface: interface as u32,
             next: Some(Next::Nowhere),
+            asked: None,
             delay,
             flight: Flight::default(),
             latest: Time::ZERO,
@@ -38,6 +42,11 @@ impl Pipe {
             Some(Next::Nowhere) => Some(next),
             same => same.filter(|&before| before == next),
         };
+    }
+
+    /// Makes the run ask for each packet where it goes on to.
+    pub(crate) fn ask(&mut self) {
+        self.asked = self.next.take().or(self.asked);
     }
 
     /// Packets in flight.

@@ -7,6 +7,7 @@ use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::interface::Interface;
 use crate::packet::Packet;
+use crate::pipe::Pipe;
 use sojourn_memory::{fetch, fetch_part};
 
 /// With more connections and interfaces a run is large. What packets need of so many is more
@@ -19,30 +20,46 @@ const FARTHER: usize = 2 * AHEAD;
 const NEARER: usize = AHEAD / 2;
 
 /// Whether so many connections and interfaces are many.
-pub(crate) const fn is_large(connections: usize, interfaces: usize) -> bool {
+pub(super) const fn is_large(connections: usize, interfaces: usize) -> bool {
     connections + interfaces > MANY
 }
 
 impl Engine {
-    /// Asks for the next packet in the queue of a wire.
-    #[inline(never)]
-    pub(super) fn fetch_waiting(&self, wire: usize) {
-        self.with_interface(wire, |it| it.qdisc.fetch_first());
+    /// From now on memory is asked for. The pipes' packets then come by here, so that those of
+    /// other runs pay nothing for it.
+    pub(super) fn enlarge(&mut self) {
+        self.large = true;
+        self.net.passage.pipes.iter_mut().for_each(Pipe::ask);
     }
 
-    /// A packet leaves a pipe: asks for those behind it, and for the receivers of some.
+    /// Where a packet goes that has left a pipe, if the pipe does not say so. In a large run, asks
+    /// for those behind it, for the receivers of some, and for the next in the queue before.
     #[inline(never)]
-    pub(super) fn fetch_behind(&self, pipe: usize) {
+    pub(super) fn look_up(&self, pipe: usize, packet: &Packet) -> Next {
         let pipe = &self.net.passage.pipes[pipe];
-        pipe.ahead(1).inspect(|packet| fetch(*packet));
-        if pipe.next != Some(Next::Host) {
-            return;
+        let next = self.next_of(pipe, packet);
+        if self.large {
+            self.with_interface(pipe.interface as usize, |it| it.qdisc.fetch_first());
+            pipe.ahead(0).inspect(|packet| fetch(*packet));
+            if next == Next::Host {
+                self.fetch_receivers(pipe);
+            }
         }
-        pipe.ahead(FARTHER).inspect(|packet| fetch(*packet));
-        if let Some(packet) = pipe.ahead(AHEAD) {
+        next
+    }
+
+    fn next_of(&self, pipe: &Pipe, packet: &Packet) -> Next {
+        let forwarding = &self.net.passage.forwarding;
+        (pipe.next.or(pipe.asked))
+            .unwrap_or_else(|| forwarding.leg(pipe.interface as usize, packet).next)
+    }
+
+    fn fetch_receivers(&self, pipe: &Pipe) {
+        pipe.ahead(FARTHER - 1).inspect(|packet| fetch(*packet));
+        if let Some(packet) = pipe.ahead(AHEAD - 1) {
             self.fetch_receiver(packet);
         }
-        if let Some(packet) = pipe.ahead(NEARER)
+        if let Some(packet) = pipe.ahead(NEARER - 1)
             && let Transport::Tcp { connection, .. } = &self.receiver(packet).transport
         {
             connection.fetch_apart();
@@ -109,14 +126,11 @@ impl Engine {
 
     /// Asks for where the next packet of a pipe goes.
     fn fetch_next(&self, pipe: usize) {
-        let passage = &self.net.passage;
-        let pipe = &passage.pipes[pipe];
+        let pipe = &self.net.passage.pipes[pipe];
         let Some(packet) = pipe.ahead(0) else {
             return;
         };
-        let forwarding = &passage.forwarding;
-        let leg = || forwarding.leg(pipe.interface as usize, packet).next;
-        match pipe.next.unwrap_or_else(leg) {
+        match self.next_of(pipe, packet) {
             Next::Host => self.fetch_receiver(packet),
             Next::Interface(next) => self.fetch_link(next as usize),
             Next::Nowhere => {}

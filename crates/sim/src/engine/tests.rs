@@ -223,7 +223,9 @@ fn asking_for_memory_changes_nothing() {
     for cell in [cell(5), chain(40)] {
         let figures = [false, true].map(|large| {
             let mut engine = build::engine(&cell, &mut ()).expect("the cell can be run");
-            engine.large = large;
+            if large {
+                engine.enlarge();
+            }
             engine
                 .run(&mut |_| ControlFlow::Continue(()))
                 .expect("few packets");
