@@ -168,22 +168,13 @@ impl Engine {
         };
         self.net.passage.calendar.set_alarm(Time::ZERO);
         loop {
-            if self.net.passage.calendar.alarms() {
-                self.net.passage.calendar.settle();
-                if self.large {
-                    self.fetch_timer();
-                }
+            if self.net.passage.calendar.alarms() && !self.prepare(limit) {
                 let (now, _) = self.net.passage.calendar.next();
-                if now > limit {
-                    return Ok(if now > over {
-                        Advance::Over
-                    } else {
-                        Advance::Until
-                    });
-                }
-                self.look_before(now);
-                let alarm = self.look_at.min(limit);
-                self.net.passage.calendar.set_alarm(alarm);
+                return Ok(if now > over {
+                    Advance::Over
+                } else {
+                    Advance::Until
+                });
             }
             let (now, source) = self.net.passage.calendar.next();
             self.happen(now, source);
@@ -207,6 +198,29 @@ impl Engine {
                 return Ok(Advance::Until);
             }
         }
+    }
+
+    /// Does what seldom has to be done before an event. Returns whether there is one until `limit`.
+    #[inline(never)]
+    fn prepare(&mut self, limit: Time) -> bool {
+        if self.net.passage.calendar.is_spent() {
+            self.turn_over();
+            if !self.net.passage.calendar.alarms() {
+                return true;
+            }
+        }
+        self.net.passage.calendar.settle();
+        if self.large {
+            self.fetch_timer();
+        }
+        let (now, _) = self.net.passage.calendar.next();
+        if now > limit {
+            return false;
+        }
+        self.look_before(now);
+        let alarm = self.look_at.min(limit);
+        self.net.passage.calendar.set_alarm(alarm);
+        true
     }
 
     /// Refuses to go on with more packets than there is room for.
@@ -304,9 +318,6 @@ impl Engine {
                 let again = self.other_event(owner, now);
                 self.end_event(again, owner);
             }
-        }
-        if self.net.passage.calendar.is_spent() {
-            self.turn_over();
         }
         self.net.passage.calendar.turn();
     }
