@@ -14,6 +14,7 @@ use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::Packet;
+use crate::pipe::Pipe;
 use burst::send_segments;
 use large::is_large;
 use sojourn_apps::{App, Datagram, Input, Wishes};
@@ -248,6 +249,9 @@ impl Engine {
         if is_large(self.endpoints.len() / 2, self.net.passage.interfaces.len()) {
             self.enlarge();
         }
+        if self.net.passage.tapped.is_some() || self.sending.trains {
+            self.net.passage.pipes.iter_mut().for_each(Pipe::ask);
+        }
         // First, so that a change at the very beginning comes before the first packet.
         if let Some(at) = self.net.changes.next() {
             self.net
@@ -458,7 +462,7 @@ impl Engine {
                     self.net.offer(next as usize, &packet, now);
                 }
             }
-            Next::Host if packet.is_train() => self.receive_train(&packet, now),
+            Next::HostOddly => self.receive_oddly(&packet, now),
             Next::Host => {
                 let ahead = self.receive_here(&packet, armed, now);
                 self.end_event(again, Owner::Pipe(index));
