@@ -124,6 +124,8 @@ pub(crate) struct Engine {
     /// The packet that was sent last, which most of its burst differ from in little.
     pub(crate) sent: Packet,
     pub(crate) events: u64,
+    /// Number of the event after which the run is looked at.
+    pub(crate) pause: u64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
     /// Datagrams that apps want to send, until the engine sends them.
@@ -162,7 +164,7 @@ impl Engine {
     ) -> Result<Advance, Stop> {
         let over = self.end + self.drain;
         let limit = until.min(over);
-        let mut pause = watch.next(self.events);
+        self.pause = watch.next(self.events);
         self.ahead_before = match watch {
             Watch::Seldom => limit + Span::from_nanos(1),
             Watch::News | Watch::Single => Time::ZERO,
@@ -179,11 +181,11 @@ impl Engine {
             }
             let (now, source) = self.net.passage.calendar.next();
             self.happen(now, source);
-            if self.events < pause {
+            if self.events < self.pause {
                 continue;
             }
             self.net.passage.calendar.settle();
-            pause = watch.next(self.events);
+            self.pause = watch.next(self.events);
             if watch == Watch::News && self.net.passage.has_news() {
                 return Ok(Advance::News(now));
             }
