@@ -1,17 +1,22 @@
 //! The calendar of pending events, in the order of (time, wires last, order of scheduling): a short
-//! sorted list of those that come soonest, and two four-way heaps.
+//! sorted list of those that come soonest before a four-way heap, and the same again for timers.
 //!
 //! Why a list: links and pipes have their next event within microseconds, and few of them have any.
 //! An event that re-arms its own source goes into the list past two or three others, which takes
 //! fewer instructions than a heap that moves its top. Of large networks the list is full, and what
 //! comes later waits in a heap.
 //!
-//! Why two heaps: endpoints have timers that are far away and mostly moved before they are due.
+//! Why two of each: endpoints have timers that are far away and mostly moved before they are due.
 //! Thousands of those in the same heap would lie in the way of every packet. The order is that of
-//! one heap: of the timers the earliest goes into the list when it is the next event of all. Until
+//! one: of the timers the earliest goes into the list when it is the next event of all. Until
 //! then the others need not be compared with it.
 
+mod far;
+mod heap;
+
 use crate::packet::Way;
+use far::{Far, insert};
+use heap::Heap;
 use sojourn_units::Time;
 
 /// What an event belongs to.
@@ -124,8 +129,6 @@ pub(crate) struct Calendar {
     /// The least key but for those that are far. While its event is being handled it stays here,
     /// though nowhere else.
     top: Key,
-    /// The least key of those that are far.
-    far_top: Key,
     /// From this time on more is to be looked at than the least key: as [`high`] of one.
     alarm: u64,
     scheduled: u64,
@@ -136,21 +139,20 @@ pub(crate) struct Calendar {
     /// No key in the list is greater: the least of the heap behind it.
     bound: Key,
     later: Heap,
-    far: Heap,
+    far: Far,
 }
 
 impl Default for Calendar {
     fn default() -> Self {
         Self {
             top: Key::MAX,
-            far_top: Key::MAX,
             alarm: 0,
             scheduled: 0,
             len: 0,
             soon: [Key::MAX; PLACES],
             bound: Key::MAX,
             later: Heap::default(),
-            far: Heap::default(),
+            far: Far::default(),
         }
     }
 }
@@ -173,7 +175,12 @@ impl Calendar {
     /// The earliest event; while one is being handled, that one.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Time, OwnerKey)> {
-        let key = self.top.min(self.far_top);
+        // Of a list that is spent there is no top yet.
+        let top = match self.top {
+            Key::MAX => self.bound,
+            top => top,
+        };
+        let key = top.min(self.far.top);
         (key != Key::MAX).then(|| at(key))
     }
 
@@ -193,9 +200,11 @@ impl Calendar {
     /// Sees that the earliest event is [next](Self::next): before it is handled, and before others
     /// are added from outside.
     pub(crate) fn settle(&mut self) {
-        if self.far_top < self.top {
+        if self.is_spent() {
+            self.refill();
+        }
+        if self.far.top < self.top {
             self.top = self.far.take();
-            self.far_top = self.far.top();
             if self.len == PLACES - 1 {
                 self.put_off(self.top);
             }
@@ -206,7 +215,7 @@ impl Calendar {
 
     /// The next far event, which is perhaps the next of all.
     pub(crate) fn next_far(&self) -> Option<OwnerKey> {
-        (self.far_top != Key::MAX).then(|| at(self.far_top).1)
+        (self.far.top != Key::MAX).then(|| at(self.far.top).1)
     }
 
     /// The events that come next, in no order.
@@ -215,7 +224,7 @@ impl Calendar {
         list.iter().map(|key| at(*key).1)
     }
 
-    /// Whether it is to be [filled](Self::refill) before the next [turn](Self::turn).
+    /// Whether the list is to be [filled](Self::refill), which [alarms](Self::alarms).
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {
         self.len == 0
@@ -223,7 +232,7 @@ impl Calendar {
 
     /// Nothing but far events is to be looked at before this time.
     pub(crate) fn set_alarm(&mut self, time: Time) {
-        self.alarm = high(self.far_top).min(time.as_nanos().saturating_mul(2));
+        self.alarm = high(self.far.top).min(time.as_nanos().saturating_mul(2));
     }
 
     /// Whether what happens at `time` comes before all events but the one that is being handled.
@@ -231,7 +240,7 @@ impl Calendar {
     pub(crate) fn is_next(&self, time: Time) -> bool {
         let time = time.as_nanos() << 1;
         let soonest = high(self.soon[self.len % PLACES]).min(high(self.bound));
-        time < soonest && time < high(self.far_top)
+        time < soonest && time < high(self.far.top)
     }
 
     /// Adds an event. Everything that is added while another one is being handled sorts after that.
@@ -262,7 +271,6 @@ impl Calendar {
 
     fn insert_far(&mut self, key: Key) {
         self.far.put(key);
-        self.far_top = self.far_top.min(key);
         self.alarm = self.alarm.min(high(key));
     }
 
@@ -281,18 +289,7 @@ impl Calendar {
     #[inline]
     fn insert_soon(&mut self, key: Key, len: usize) {
         self.len = len + 1;
-        // The first place stops it.
-        let mut list = &mut self.soon[..len + 2];
-        while let Some((hole, rest)) = list.split_last_mut() {
-            match rest.last() {
-                Some(&before) if high(before) <= high(key) => *hole = before,
-                _ => {
-                    *hole = key;
-                    return;
-                }
-            }
-            list = rest;
-        }
+        insert(&mut self.soon[..len + 2], key);
     }
 
     /// The list is full: moves the latest half of it into the heap behind. Returns whether the key
@@ -309,12 +306,14 @@ impl Calendar {
     }
 
     /// The list is empty: takes the first of the heap behind it.
+    #[inline(never)]
     pub(crate) fn refill(&mut self) {
         self.len = self.later.len.min(REFILL);
         for place in (1..=self.len).rev() {
             self.soon[place] = self.later.take();
         }
         self.bound = self.later.top();
+        self.turn();
     }
 
     /// The [next](Self::next) event is going to be handled.
@@ -333,91 +332,11 @@ impl Calendar {
         }
     }
 
-    /// After [`end`](Self::end), and perhaps [`refill`](Self::refill): which event comes first.
+    /// After [`end`](Self::end): which event comes first. Of a list that is spent it is none, which
+    /// is found out together with what else seldom happens.
     #[inline]
     pub(crate) fn turn(&mut self) {
         self.top = self.soon[self.len % PLACES];
-    }
-}
-
-/// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
-/// so that there are no nodes with fewer.
-#[derive(Clone, Debug)]
-struct Heap {
-    keys: Vec<Key>,
-    /// How many of them are taken.
-    len: usize,
-}
-
-impl Default for Heap {
-    fn default() -> Self {
-        Self {
-            keys: vec![Key::MAX],
-            len: 0,
-        }
-    }
-}
-
-impl Heap {
-    /// The least key; the greatest possible one when there is none.
-    #[inline]
-    fn top(&self) -> Key {
-        self.keys[0]
-    }
-
-    #[inline(never)]
-    fn put(&mut self, key: Key) {
-        let mut hole = self.len;
-        if hole == self.keys.len() {
-            self.keys.resize(hole + 4, Key::MAX);
-        }
-        self.len += 1;
-        while hole > 0 {
-            let parent = (hole - 1) / 4;
-            if self.keys[parent] < key {
-                break;
-            }
-            self.keys[hole] = self.keys[parent];
-            hole = parent;
-        }
-        self.keys[hole] = key;
-    }
-
-    /// Takes the least key, of which there is one.
-    #[inline(never)]
-    fn take(&mut self) -> Key {
-        let top = self.top();
-        self.len -= 1;
-        let last = std::mem::replace(&mut self.keys[self.len], Key::MAX);
-        if self.len > 0 {
-            self.sink(last);
-        }
-        top
-    }
-
-    /// Puts `key` where it belongs, starting from a hole at the top.
-    #[inline]
-    fn sink(&mut self, key: Key) {
-        let heap = self.keys.as_mut_slice();
-        let mut hole = 0;
-        // Of four children: two independent comparisons and one between their winners, without
-        // branches. Guessing the winner with branches would cost more than the comparisons.
-        while let Some(children) = heap.get(4 * hole + 1..).and_then(<[Key]>::first_chunk::<4>) {
-            let low = usize::from(children[1] < children[0]);
-            let high = 2 + usize::from(children[3] < children[2]);
-            let least = if children[high] < children[low] {
-                high
-            } else {
-                low
-            };
-            let least_key = children[least & 3];
-            if key < least_key {
-                break;
-            }
-            heap[hole] = least_key;
-            hole = 4 * hole + 1 + least;
-        }
-        heap[hole] = key;
     }
 }
 
@@ -425,13 +344,6 @@ impl Heap {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn turn(calendar: &mut Calendar) {
-        if calendar.is_spent() {
-            calendar.refill();
-        }
-        calendar.turn();
-    }
 
     proptest! {
         /// Against a sorted list: earliest first, of equal times wires last, then in the order of
@@ -455,7 +367,7 @@ mod tests {
                     (1, Some(gone)) => {
                         calendar.begin();
                         calendar.end(None, gone.3);
-                        turn(&mut calendar);
+                        calendar.turn();
                         calendar.settle();
                         model.retain(|e| *e != gone);
                     }
@@ -463,7 +375,7 @@ mod tests {
                         model.retain(|e| *e != gone);
                         calendar.begin();
                         calendar.end(Some(Time::from_nanos(gone.0 + at)), gone.3);
-                        turn(&mut calendar);
+                        calendar.turn();
                         calendar.settle();
                         let last = gone.3.kind() == 7 || gone.1 && at == 0;
                         model.push((gone.0 + at, last, 10 * order, gone.3));
@@ -481,7 +393,7 @@ mod tests {
                         }
                         let again = (kind == 3).then(|| Time::from_nanos(gone.0 + at));
                         calendar.end(again, gone.3);
-                        turn(&mut calendar);
+                        calendar.turn();
                         calendar.settle();
                         if kind == 3 {
                             let last = gone.3.kind() == 7 || gone.1 && at == 0;

@@ -14,6 +14,7 @@ use crate::forwarding::Next;
 use crate::host::{Endpoint, Transport};
 use crate::net::Net;
 use crate::packet::Packet;
+use crate::pipe::Pipe;
 use burst::send_segments;
 use large::is_large;
 use sojourn_apps::{App, Datagram, Input, Wishes};
@@ -123,6 +124,8 @@ pub(crate) struct Engine {
     /// The packet that was sent last, which most of its burst differ from in little.
     pub(crate) sent: Packet,
     pub(crate) events: u64,
+    /// Number of the event after which the run is looked at.
+    pub(crate) pause: u64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
     /// Datagrams that apps want to send, until the engine sends them.
@@ -161,37 +164,28 @@ impl Engine {
     ) -> Result<Advance, Stop> {
         let over = self.end + self.drain;
         let limit = until.min(over);
-        let mut pause = watch.next(self.events);
+        self.pause = watch.next(self.events);
         self.ahead_before = match watch {
             Watch::Seldom => limit + Span::from_nanos(1),
             Watch::News | Watch::Single => Time::ZERO,
         };
         self.net.passage.calendar.set_alarm(Time::ZERO);
         loop {
-            if self.net.passage.calendar.alarms() {
-                self.net.passage.calendar.settle();
-                if self.large {
-                    self.fetch_timer();
-                }
+            if self.net.passage.calendar.alarms() && !self.prepare(limit) {
                 let (now, _) = self.net.passage.calendar.next();
-                if now > limit {
-                    return Ok(if now > over {
-                        Advance::Over
-                    } else {
-                        Advance::Until
-                    });
-                }
-                self.look_before(now);
-                let alarm = self.look_at.min(limit);
-                self.net.passage.calendar.set_alarm(alarm);
+                return Ok(if now > over {
+                    Advance::Over
+                } else {
+                    Advance::Until
+                });
             }
             let (now, source) = self.net.passage.calendar.next();
             self.happen(now, source);
-            if self.events < pause {
+            if self.events < self.pause {
                 continue;
             }
             self.net.passage.calendar.settle();
-            pause = watch.next(self.events);
+            self.pause = watch.next(self.events);
             if watch == Watch::News && self.net.passage.has_news() {
                 return Ok(Advance::News(now));
             }
@@ -207,6 +201,29 @@ impl Engine {
                 return Ok(Advance::Until);
             }
         }
+    }
+
+    /// Does what seldom has to be done before an event. Returns whether there is one until `limit`.
+    #[inline(never)]
+    fn prepare(&mut self, limit: Time) -> bool {
+        if self.net.passage.calendar.is_spent() {
+            self.turn_over();
+            if !self.net.passage.calendar.alarms() {
+                return true;
+            }
+        }
+        self.net.passage.calendar.settle();
+        if self.large {
+            self.fetch_timer();
+        }
+        let (now, _) = self.net.passage.calendar.next();
+        if now > limit {
+            return false;
+        }
+        self.look_before(now);
+        let alarm = self.look_at.min(limit);
+        self.net.passage.calendar.set_alarm(alarm);
+        true
     }
 
     /// Refuses to go on with more packets than there is room for.
@@ -233,6 +250,9 @@ impl Engine {
     pub(crate) fn start(&mut self) {
         if is_large(self.endpoints.len() / 2, self.net.passage.interfaces.len()) {
             self.enlarge();
+        }
+        if self.net.passage.tapped.is_some() || self.sending.trains {
+            self.net.passage.pipes.iter_mut().for_each(Pipe::ask);
         }
         // First, so that a change at the very beginning comes before the first packet.
         if let Some(at) = self.net.changes.next() {
@@ -304,9 +324,6 @@ impl Engine {
                 let again = self.other_event(owner, now);
                 self.end_event(again, owner);
             }
-        }
-        if self.net.passage.calendar.is_spent() {
-            self.turn_over();
         }
         self.net.passage.calendar.turn();
     }
@@ -447,7 +464,7 @@ impl Engine {
                     self.net.offer(next as usize, &packet, now);
                 }
             }
-            Next::Host if packet.is_train() => self.receive_train(&packet, now),
+            Next::HostOddly => self.receive_oddly(&packet, now),
             Next::Host => {
                 let ahead = self.receive_here(&packet, armed, now);
                 self.end_event(again, Owner::Pipe(index));

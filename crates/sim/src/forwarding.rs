@@ -51,6 +51,8 @@ pub(crate) enum Next {
     Interface(u32),
     /// To the endpoint at the end of its way.
     Host,
+    /// The same of a packet that observers see there, or that is a train.
+    HostOddly,
     /// Nowhere: this way does not pass here.
     Nowhere,
 }

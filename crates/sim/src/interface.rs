@@ -151,10 +151,11 @@ impl Interface {
         self.setting.named(&self.name)
     }
 
-    /// Whether a packet waits.
+    /// Whether a packet waits in the queue. Beside it those of the routing protocol may, but not of
+    /// what sends into a wire: where a radio is, no wire is.
     #[inline]
     pub(crate) fn waits(&self) -> bool {
-        self.recorder.holds_packets() || self.routing.as_ref().is_some_and(|r| !r.is_empty())
+        self.recorder.holds_packets()
     }
 
     /// Packets in the queue.
@@ -197,11 +198,8 @@ impl Interface {
         }
     }
 
-    /// Takes the next packet from the queue.
-    #[expect(
-        clippy::inline_always,
-        reason = "what it yields is a packet, too large to hand around"
-    )]
+    /// Takes the next packet of a station: those of the routing protocol first.
+    #[expect(clippy::inline_always, reason = "as `take_queued`")]
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Dequeue<Packet> {
         if let Some(first) = &mut self.routing
@@ -210,6 +208,16 @@ impl Interface {
             let sojourn = Span::ZERO;
             return Dequeue::Packet { packet, sojourn };
         }
+        self.take_queued(now)
+    }
+
+    /// Takes the next packet from the queue.
+    #[expect(
+        clippy::inline_always,
+        reason = "what it yields is a packet, too large to hand around"
+    )]
+    #[inline(always)]
+    pub(crate) fn take_queued(&mut self, now: Time) -> Dequeue<Packet> {
         let (recorder, lost) = (&mut self.recorder, &mut self.lost);
         let mut watch = Watch {
             recorder,

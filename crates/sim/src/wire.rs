@@ -112,12 +112,14 @@ impl Wire {
             if !interface.waits() {
                 return None;
             }
-            let start = self.transmitter.start(now.max(self.free_at));
-            if start > now {
-                // A link that is down asks for no event: its change will.
-                return (start < Time::MAX).then_some(start);
+            if !self.is_free(now) {
+                let start = self.transmitter.start(now.max(self.free_at));
+                if start > now {
+                    // A link that is down asks for no event: its change will.
+                    return (start < Time::MAX).then_some(start);
+                }
             }
-            match interface.take(now) {
+            match interface.take_queued(now) {
                 Dequeue::Empty => return None,
                 Dequeue::NotBefore(time) => return Some(time),
                 Dequeue::Packet { packet, .. } => {

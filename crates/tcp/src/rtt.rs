@@ -8,6 +8,9 @@ use crate::{Config, Span, Time};
 
 /// How long a minimum stays valid; Linux `tcp_min_rtt_wlen`.
 const MIN_RTT_WINDOW: Span = Span::from_secs(300);
+/// Nine years: a longer sample counts as this. With that bound [`average`] cannot overflow, which
+/// saves its checks for every ACK.
+const LONGEST: Span = Span::from_nanos(1 << 58);
 
 /// Smoothed round-trip time, its variation, the minimum and the timeout.
 #[derive(Clone, Debug)]
@@ -115,7 +118,7 @@ impl RttEstimator {
         if !self.is_usual || !self.measured() || self.backoff > 0 {
             return self.sample_any(sample, acked, sent);
         }
-        self.linux_sample(sample.max(Span::from_nanos(1)), acked, sent);
+        self.linux_sample(sample.clamp(Span::from_nanos(1), LONGEST), acked, sent);
         self.base = (self.srtt + self.rttvar * 4).min(self.ceiling);
         self.timeout = self.base;
     }
@@ -123,14 +126,14 @@ impl RttEstimator {
     /// [`sample`](Self::sample) by any rule and clock.
     #[inline(never)]
     fn sample_any(&mut self, sample: Span, acked: u64, sent: u64) {
-        let sample = self.in_ticks(sample).max(Span::from_nanos(1));
+        let sample = self.in_ticks(sample).clamp(Span::from_nanos(1), LONGEST);
         if self.measured() {
             match self.rule {
                 RtoRule::Rfc6298 => {
                     // Rule 2.3, with alpha = 1/8 and beta = 1/4.
                     let error = distance(self.srtt, sample);
-                    self.rttvar = (self.rttvar * 3 + error) / 4;
-                    self.srtt = (self.srtt * 7 + sample) / 8;
+                    self.rttvar = average::<4>(self.rttvar, error);
+                    self.srtt = average::<8>(self.srtt, sample);
                 }
                 RtoRule::Linux => self.linux_sample(sample, acked, sent),
             }
@@ -180,11 +183,11 @@ impl RttEstimator {
         let error = distance(self.srtt, sample);
         // A falling RTT is no reason to time out later: such errors count an eighth.
         if sample < self.srtt && error > self.mdev {
-            self.mdev = (self.mdev * 31 + error) / 32;
+            self.mdev = average::<32>(self.mdev, error);
         } else {
-            self.mdev = (self.mdev * 3 + error) / 4;
+            self.mdev = average::<4>(self.mdev, error);
         }
-        self.srtt = (self.srtt * 7 + sample) / 8;
+        self.srtt = average::<8>(self.srtt, sample);
         if self.mdev > self.mdev_max {
             self.mdev_max = self.mdev;
             self.rttvar = self.rttvar.max(self.mdev_max);
@@ -197,6 +200,13 @@ impl RttEstimator {
             self.mdev_max = self.floor / 4;
         }
     }
+}
+
+/// The average after a new value, which counts one `N`th, 32 at most. The caller sees that neither
+/// is above [`LONGEST`].
+#[inline]
+fn average<const N: u64>(before: Span, value: Span) -> Span {
+    Span::from_nanos((before.as_nanos() * (N - 1) + value.as_nanos()) / N)
 }
 
 fn distance(a: Span, b: Span) -> Span {

@@ -29,6 +29,7 @@ impl Engine {
             ahead_before: Time::ZERO,
             sent: self.sent,
             events: self.events,
+            pause: self.pause,
             digest: self.digest,
             wishes: self.wishes.clone(),
             datagrams: self.datagrams.clone(),

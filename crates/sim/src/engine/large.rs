@@ -32,8 +32,9 @@ impl Engine {
         self.net.passage.pipes.iter_mut().for_each(Pipe::ask);
     }
 
-    /// Where a packet goes that has left a pipe, if the pipe does not say so. In a large run, asks
-    /// for those behind it, for the receivers of some, and for the next in the queue before.
+    /// Where a packet goes that has left a pipe, if the pipe does not say so: in runs with
+    /// observers or trains, and in large ones. In a large run, asks for those behind it, for the
+    /// receivers of some, and for the next in the queue before.
     #[inline(never)]
     pub(super) fn look_up(&self, pipe: usize, packet: &Packet) -> Next {
         let pipe = &self.net.passage.pipes[pipe];
@@ -44,6 +45,9 @@ impl Engine {
             if next == Next::Host {
                 self.fetch_receivers(pipe);
             }
+        }
+        if next == Next::Host && (self.net.passage.tapped.is_some() || packet.is_train()) {
+            return Next::HostOddly;
         }
         next
     }
@@ -131,7 +135,7 @@ impl Engine {
             return;
         };
         match self.next_of(pipe, packet) {
-            Next::Host => self.fetch_receiver(packet),
+            Next::Host | Next::HostOddly => self.fetch_receiver(packet),
             Next::Interface(next) => self.fetch_link(next as usize),
             Next::Nowhere => {}
         }

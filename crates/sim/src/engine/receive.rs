@@ -14,19 +14,29 @@ impl Engine {
     /// A packet has arrived at the end of its way, over a radio.
     #[inline(never)]
     pub(super) fn receive(&mut self, packet: &Packet, now: Time) {
+        if self.net.passage.tapped.is_some() {
+            self.net.passage.show(Seen::Received, packet, now);
+        }
         let ahead = self.receive_here(packet, Time::ZERO, now);
         debug_assert!(ahead.is_none(), "there is nothing before time zero");
     }
 
-    /// A packet has arrived at the end of its way. Compiled into the loop, as are those that it
-    /// calls. Returns as [`answer`]; `armed`: for this time more is yet to be put into the
-    /// calendar.
+    /// The same over a line, of a packet that observers see, or that is a train.
+    #[inline(never)]
+    pub(super) fn receive_oddly(&mut self, packet: &Packet, now: Time) {
+        if packet.is_train() {
+            self.receive_train(packet, now);
+        } else {
+            self.receive(packet, now);
+        }
+    }
+
+    /// A packet has arrived at the end of its way, which no observer sees. Compiled into the loop,
+    /// as are those that it calls. Returns as [`answer`]; `armed`: for this time more is yet to be
+    /// put into the calendar.
     #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
     pub(super) fn receive_here(&mut self, packet: &Packet, armed: Time, now: Time) -> Option<Time> {
-        if self.net.passage.tapped.is_some() {
-            self.net.passage.show(Seen::Received, packet, now);
-        }
         let index = packet.way.back().index();
         let endpoint = &mut self.endpoints[index];
         let first = !packet.way.is_forth();

@@ -43,10 +43,12 @@ pub(super) struct Window {
     since: Time,
     since_offset: u64,
     mss: u16,
-    buffer_max: u64,
     /// What a segment offers is a whole number of units (RFC 7323 section 2.2), a power of two: one
     /// less.
-    below_unit: u64,
+    below_unit: u16,
+    /// Largest 64-bit number divided by `mss`.
+    per_mss: u64,
+    buffer_max: u64,
 }
 
 /// A time as timestamps tell it, in milliseconds.
@@ -92,8 +94,9 @@ impl Window {
             since: Time::ZERO,
             since_offset: 0,
             mss,
-            buffer_max: 2 * window_max,
             below_unit: (1 << config.window_scale()) - 1,
+            per_mss: u64::MAX / u64::from(mss),
+            buffer_max: 2 * window_max,
         }
     }
 
@@ -138,7 +141,17 @@ impl Window {
 
     /// Memory of `bytes` behind gaps.
     fn memory(&self, bytes: u64) -> u64 {
-        bytes + bytes.div_ceil(u64::from(self.mss)) * OVERHEAD
+        bytes + self.segments(bytes) * OVERHEAD
+    }
+
+    /// How many segments so many bytes take. A division takes several times as long as the product
+    /// with the inverse, and each segment behind a gap asks three times.
+    fn segments(&self, bytes: u64) -> u64 {
+        // The inverse is too small by less than one. That is made up for by one byte more than
+        // rounding up needs, and a buffer is far too small for a larger error.
+        debug_assert!(bytes < 1 << 47, "more than any buffer holds");
+        let next = u128::from(bytes + u64::from(self.mss));
+        ((next * u128::from(self.per_mss)) >> 64) as u64
     }
 
     /// Room for payload when `gaps` bytes wait behind gaps and `unread` for the app
@@ -163,7 +176,7 @@ impl Window {
         let short = free < whole / 2;
         let least = (self.buffer / 32).max(u64::from(full).min(whole));
         if short {
-            let free = free & !self.below_unit;
+            let free = free & !u64::from(self.below_unit);
             let window = if free < least {
                 0
             } else {
@@ -176,7 +189,8 @@ impl Window {
 
     /// A window as a segment can say it: Linux rounds up, so that the last part is not lost.
     pub(super) fn scaled(&self, window: u64) -> u64 {
-        (window + self.below_unit) & !self.below_unit
+        let below_unit = u64::from(self.below_unit);
+        (window + below_unit) & !below_unit
     }
 
     /// Whether windows are scaled at all.

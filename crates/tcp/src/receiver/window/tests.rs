@@ -1,6 +1,7 @@
 //! Window growth against numbers worked out by hand from the rules.
 
 use super::*;
+use proptest::prelude::*;
 
 const MSS: u16 = 1448;
 /// 64 KiB less a segment.
@@ -187,4 +188,15 @@ fn the_receivers_round_trip_falls_at_once_and_rises_slowly() {
     };
     window.note_echo(&short, MSS, millis(71));
     assert_eq!(window.rtt(), Span::from_millis(40));
+}
+
+proptest! {
+    /// The product with the inverse against the division.
+    #[test]
+    fn segments_are_counted_exactly(mss: u16, count in 0..1_u64 << 30, rest in -2..3_i64) {
+        let window = Window::new(&Config { mss, ..Config::default() });
+        let mss = u64::from(window.mss);
+        let bytes = (count * mss).saturating_add_signed(rest);
+        prop_assert_eq!(window.segments(bytes), bytes.div_ceil(mss));
+    }
 }
