@@ -181,11 +181,8 @@ impl Net {
     #[inline(always)]
     fn offer_here(&mut self, index: usize, packet: &Packet, now: Time) {
         let passage = &mut self.passage;
-        if passage.tapped.is_some() {
-            passage.show(Seen::Offered(index), packet, now);
-        }
-        if let Some(autorates) = &mut passage.autorates {
-            autorates.offered(index, packet, now);
+        if passage.is_watched() {
+            passage.tell_offered(index, packet, now);
         }
         // Observers first: a queue may drop the packet, and what was offered counts even so.
         let interface = &mut passage.interfaces[index];
@@ -302,13 +299,14 @@ impl Net {
     /// The packet at the head of an uplink arrives. Returns when the next one does.
     pub(crate) fn uplink_event(&mut self, way: Way, now: Time) -> Option<Time> {
         let passage = &mut self.passage;
+        let is_watched = passage.is_watched();
         let access = passage.access.as_mut()?;
         let (place, again) = access.arrive(way)?;
         let packet = access.arrived(place)?;
         let index = passage.forwarding.first(packet);
         let interface = &mut passage.interfaces[index];
         let medium = &mut self.media[interface.medium as usize];
-        if medium.is_free(now) || passage.tapped.is_some() || passage.autorates.is_some() {
+        if medium.is_free(now) || is_watched {
             // What it goes into needs the access links too.
             let packet = *packet;
             self.offer_here(index, &packet, now);

@@ -77,6 +77,34 @@ impl Passage {
         passes
     }
 
+    /// Whether anybody looks at what interfaces are offered and send: one question for two.
+    #[inline]
+    pub(crate) const fn is_watched(&self) -> bool {
+        self.tapped.is_some() | self.autorates.is_some()
+    }
+
+    /// Tells who looks that an interface is offered a packet.
+    #[cold]
+    pub(crate) fn tell_offered(&mut self, index: usize, packet: &Packet, now: Time) {
+        if self.tapped.is_some() {
+            self.show(Seen::Offered(index), packet, now);
+        }
+        if let Some(autorates) = &mut self.autorates {
+            autorates.offered(index, packet, now);
+        }
+    }
+
+    /// The same of one that it sends, until `end`.
+    #[cold]
+    pub(crate) fn tell_sent(&mut self, index: usize, packet: &Packet, now: Time, end: Time) {
+        if self.tapped.is_some() {
+            self.show(Seen::Dequeued(index), packet, now);
+        }
+        if let Some(autorates) = &mut self.autorates {
+            autorates.sent(index, packet, end);
+        }
+    }
+
     /// Shows a packet to taps.
     #[cold]
     pub(crate) fn show(&mut self, seen: Seen, packet: &Packet, now: Time) {

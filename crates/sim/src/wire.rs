@@ -8,7 +8,6 @@ use crate::forwarding::{Leg, Table};
 use crate::packet::Packet;
 use crate::passage::Passage;
 use crate::pipe::Pipe;
-use crate::tap::Seen;
 use sojourn_qdisc::Dequeue;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Change, Fate, Impairment, Line, LineChange, Transmitter};
@@ -145,11 +144,8 @@ impl Wire {
     pub(crate) fn launch(&mut self, packet: &Packet, passage: &mut Passage, now: Time) {
         let index = self.ends.interface as usize;
         self.free_at = self.transmitter.finish(now, packet.len.into());
-        if passage.tapped.is_some() {
-            passage.show(Seen::Dequeued(index), packet, now);
-        }
-        if let Some(autorates) = &mut passage.autorates {
-            autorates.sent(index, packet, self.free_at);
+        if passage.is_watched() {
+            passage.tell_sent(index, packet, now, self.free_at);
         }
         let forwarding = &passage.forwarding;
         let leg = self.leg.unwrap_or_else(|| forwarding.leg(index, packet));
