@@ -173,7 +173,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         look_at: Time::ZERO,
         ahead_before: Time::ZERO,
         sent: Packet::segment(Segment::default(), Way::forth(0), 0, 0),
-        events: 0,
+        left: 0,
         pause: 0,
         digest: 0xcbf2_9ce4_8422_2325,
         wishes: Wishes::default(),

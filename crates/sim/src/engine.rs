@@ -123,9 +123,11 @@ pub(crate) struct Engine {
     pub(crate) ahead_before: Time,
     /// The packet that was sent last, which most of its burst differ from in little.
     pub(crate) sent: Packet,
-    pub(crate) events: u64,
     /// Number of the event after which the run is looked at.
     pub(crate) pause: u64,
+    /// How many events are left until that one; below zero when some were taken ahead. Counted
+    /// down, as nothing else has to be known to find it.
+    pub(crate) left: i64,
     pub(crate) digest: u64,
     pub(crate) wishes: Wishes,
     /// Datagrams that apps want to send, until the engine sends them.
@@ -154,6 +156,17 @@ impl Engine {
         Ok(())
     }
 
+    /// Events so far.
+    #[inline]
+    pub(crate) const fn events(&self) -> u64 {
+        self.pause.wrapping_sub(self.left.cast_unsigned())
+    }
+
+    fn pause_at(&mut self, number: u64) {
+        self.left = number.wrapping_sub(self.events()).cast_signed();
+        self.pause = number;
+    }
+
     /// Events until `until`, or until what `watch` says. What an event does is compiled into the
     /// loop, and nowhere else: what has one caller only is compiled into that.
     fn advance(
@@ -164,7 +177,7 @@ impl Engine {
     ) -> Result<Advance, Stop> {
         let over = self.end + self.drain;
         let limit = until.min(over);
-        self.pause = watch.next(self.events);
+        self.pause_at(watch.next(self.events()));
         self.ahead_before = match watch {
             Watch::Seldom => limit + Span::from_nanos(1),
             Watch::News | Watch::Single => Time::ZERO,
@@ -181,17 +194,17 @@ impl Engine {
             }
             let (now, source) = self.net.passage.calendar.next();
             self.happen(now, source);
-            if self.events < self.pause {
+            if self.left > 0 {
                 continue;
             }
             self.net.passage.calendar.settle();
-            self.pause = watch.next(self.events);
+            self.pause_at(watch.next(self.events()));
             if watch == Watch::News && self.net.passage.has_news() {
                 return Ok(Advance::News(now));
             }
             // By events and not by time: a crowded run makes many in little time, and is the one
             // that must be watched.
-            if watch == Watch::Seldom || self.events.is_multiple_of(PROGRESS_EVENTS) {
+            if watch == Watch::Seldom || self.events().is_multiple_of(PROGRESS_EVENTS) {
                 self.look_around(now)?;
                 if progress(now.min(self.end)).is_break() {
                     return Err(Stop::Interrupted);
@@ -300,7 +313,7 @@ impl Engine {
     #[inline(always)]
     fn happen(&mut self, now: Time, source: OwnerKey) {
         self.net.passage.calendar.begin();
-        self.events += 1;
+        self.left -= 1;
         // Also events that turn out to be stale: two runs that part differ here first.
         self.fold(now, source);
         match source.owner() {
@@ -469,7 +482,7 @@ impl Engine {
                 let ahead = self.receive_here(&packet, armed, now);
                 self.end_event(again, Owner::Pipe(index));
                 if let Some(at) = ahead {
-                    self.events += 1;
+                    self.left -= 1;
                     self.fold(at, OwnerKey::of(Owner::Uplink(self.sent.way)));
                     self.net.arrive_up(&self.sent, at);
                 }

@@ -28,7 +28,7 @@ impl Engine {
             look_at: self.look_at,
             ahead_before: Time::ZERO,
             sent: self.sent,
-            events: self.events,
+            left: self.left,
             pause: self.pause,
             digest: self.digest,
             wishes: self.wishes.clone(),

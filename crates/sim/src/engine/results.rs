@@ -67,6 +67,7 @@ impl Engine {
         if self.reports.is_empty() {
             self.take_reports();
         }
+        let events = self.events();
         let mut media = self.net.media.iter().zip(&cell.network.media);
         let radio = media.find_map(|(medium, spec)| medium.stations(spec));
         let interfaces = self.net.passage.interfaces.into_iter();
@@ -75,7 +76,7 @@ impl Engine {
             .zip(self.reports);
         RunResult {
             cost: Cost {
-                events: self.events,
+                events,
                 bottleneck_packets: self.bottleneck_packets,
                 ..Cost::default()
             },

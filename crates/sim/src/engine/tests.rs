@@ -42,7 +42,7 @@ fn parting(cells: [&Cell; 2]) -> Option<Parting> {
         let [one, other] = &mut runs;
         let events = [next(one), next(other)];
         if events[0] != events[1] {
-            let after = one.events;
+            let after = one.events();
             return Some(Parting { after, events });
         }
         let (now, source) = one.due()?;
@@ -181,7 +181,7 @@ proptest! {
             single.forward_by_one().expect("few packets");
         }
         single.end();
-        prop_assert_eq!((whole.events, whole.digest), (single.events, single.digest));
+        prop_assert_eq!((whole.events(), whole.digest), (single.events(), single.digest));
         let [whole, single] = [whole, single].map(|engine| format!("{:?}", engine.finish(&cell)));
         prop_assert!(whole == single, "the results differ");
     }
@@ -229,7 +229,7 @@ fn asking_for_memory_changes_nothing() {
             engine
                 .run(&mut |_| ControlFlow::Continue(()))
                 .expect("few packets");
-            let run = (engine.events, engine.digest);
+            let run = (engine.events(), engine.digest);
             (run, format!("{:?}", engine.finish(&cell)))
         });
         assert!(figures[0] == figures[1], "the results differ");
