@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 /// Bytes that a processor fetches at once.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Asks the processor (x86-64) for a value that is needed soon.
 #[inline]
@@ -35,26 +35,28 @@ pub fn fetch_part<T>(place: &T, bytes: Range<usize>) {
     let aligned = align_of::<T>() >= LINE;
     let mut at = bytes.start - if aligned { bytes.start % LINE } else { 0 };
     while at < end {
-        line(start.wrapping_add(at));
+        fetch_line(start.wrapping_add(at));
         at += LINE;
     }
     // Of what is not aligned to lines, the end lies in one more.
     if !aligned && end > bytes.start {
-        line(start.wrapping_add(end - 1));
+        fetch_line(start.wrapping_add(end - 1));
     }
 }
 
+/// Asks for the line in which an address lies, whether anything is there or not.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
 #[inline]
-fn line(place: *const u8) {
+pub fn fetch_line(place: *const u8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: it only fills caches, and does not fail, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
 }
 
+/// Asks for the line in which an address lies; here that is left to the processor.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
 #[inline]
-fn line(_place: *const u8) {}
+pub fn fetch_line(_place: *const u8) {}
 
 /// Asks the kernel (Linux, `MADV_HUGEPAGE`) for large pages where a list is going to be that has
 /// its capacity already. Of memory that is spread widely, every access to a small page costs a

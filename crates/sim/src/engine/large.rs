@@ -1,5 +1,8 @@
 //! What a run does for memory when there are so many flows or links that an event finds its own in
 //! no cache: it asks for that of the next events while others happen. Nothing here changes them.
+//!
+//! Here too is where a packet goes that leaves a pipe which does not say so, as the pipes of large
+//! runs do not, nor those of runs with observers or trains.
 
 use super::Engine;
 use crate::calendar::{Owner, OwnerKey};

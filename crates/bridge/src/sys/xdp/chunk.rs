@@ -3,6 +3,7 @@
 
 use super::META;
 use crate::sys::mapping::Mapping;
+use sojourn_memory::{LINE, fetch_line};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -80,28 +81,14 @@ impl Memory {
     /// before it.
     pub(super) fn fetch(&self, address: u64, len: u32) {
         let before = META as u64;
-        let lines = (before + u64::from(len)).div_ceil(LINE);
+        let lines = (before + u64::from(len)).div_ceil(LINE as u64);
         for line in 0..lines {
-            if let Some(place) = self.at((address + line * LINE).saturating_sub(before), 1) {
-                fetch_line(place);
+            if let Some(place) = self.at((address + line * LINE as u64).saturating_sub(before), 1) {
+                fetch_line(place.as_ptr());
             }
         }
     }
 }
-
-/// Bytes that a processor fetches at once.
-const LINE: u64 = 64;
-
-#[cfg(target_arch = "x86_64")]
-fn fetch_line(place: NonNull<u8>) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: it reads nothing.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.as_ptr().cast()) };
-}
-
-/// Left to the processor.
-#[cfg(not(target_arch = "x86_64"))]
-fn fetch_line(_place: NonNull<u8>) {}
 
 /// A chunk that nobody else has: not the kernel, and no other value of this type.
 #[derive(Debug)]
