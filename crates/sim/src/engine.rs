@@ -501,7 +501,8 @@ impl Engine {
         }
         // Disarmed first: what happens below arms it anew for whatever is due next.
         endpoint.armed = Time::MAX;
-        if endpoint.starts(now) {
+        // Asked first, as that is known where the rest of an endpoint lies in no cache.
+        if endpoint.is_due(now) && endpoint.starts(now) {
             match &mut endpoint.transport {
                 Transport::Tcp { connection, .. } if endpoint.opens => connection.open(now),
                 Transport::Tcp { .. } => {}
@@ -509,7 +510,8 @@ impl Engine {
             }
         }
         let endpoint = &mut self.endpoints[index];
-        if endpoint.stops(now)
+        if endpoint.is_due(now)
+            && endpoint.stops(now)
             && let Transport::Tcp { connection, .. } = &mut endpoint.transport
         {
             connection.close();
@@ -520,7 +522,7 @@ impl Engine {
             connection.on_timer(now);
         }
         // TCP before the app: the app writes into what TCP's timer has left.
-        if endpoint.wakes(now) {
+        if endpoint.is_due(now) && endpoint.wakes(now) {
             self.tell(index, Input::Timer, now);
         }
         self.flush(index, now);

@@ -4,6 +4,7 @@
 
 use crate::mesh::Mesh;
 use crate::packet::{Packet, Way};
+use sojourn_memory::fetch;
 use std::collections::BTreeMap;
 
 /// Who decides where packets go.
@@ -22,6 +23,14 @@ impl Forwarding {
         match self {
             Self::Table(table) => table.first(packet.way),
             Self::Mesh(_) => usize::MAX,
+        }
+    }
+
+    /// Asks for the memory of where a direction's packets begin.
+    #[inline]
+    pub(crate) fn fetch(&self, way: Way) {
+        if let Self::Table(table) = self {
+            fetch(&table.firsts[way.index()]);
         }
     }
 

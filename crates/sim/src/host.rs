@@ -2,7 +2,7 @@
 
 use crate::packet::{Body, Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port, Wishes};
-use sojourn_memory::fetch_part;
+use sojourn_memory::{LINE, fetch_part};
 use sojourn_tcp::{Codepoint, Connection, Owes, Segment};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Flow, FlowRecorder, Received};
@@ -139,7 +139,10 @@ pub(crate) struct Endpoint {
     mail: VecDeque<(u64, Message)>,
 }
 
-const _: () = assert!(offset_of!(Endpoint, transport) == 48);
+/// Where its connection is, if it has one.
+const CONNECTION: usize =
+    offset_of!(Endpoint, transport) + size_of::<Transport>() - size_of::<Connection>();
+const _: () = assert!((CONNECTION + Connection::ALIGNED).is_multiple_of(LINE));
 
 impl Endpoint {
     /// The end of `flow` that sends in direction `way`: its app's index, its connection's number
@@ -189,8 +192,6 @@ impl Endpoint {
     /// Asks for the memory that a packet needs which is going to arrive here. Reads none of it.
     #[inline]
     pub(crate) fn fetch(&self, packet: &Packet) {
-        const CONNECTION: usize =
-            offset_of!(Endpoint, transport) + size_of::<Transport>() - size_of::<Connection>();
         match packet.tcp() {
             Some(segment) if segment.payload > 0 => {
                 for Range { start, end } in Connection::NEEDED_BY_DATA {
@@ -208,10 +209,10 @@ impl Endpoint {
 
     /// Asks for the memory that a timer needs.
     pub(crate) fn fetch_timers(&self) {
-        let start = offset_of!(Self, transport);
-        let [sender, receiver] = Connection::NEEDED_BY_DATA;
-        fetch_part(self, 0..start + sender.end);
-        fetch_part(self, start + receiver.start..start + receiver.start + 64);
+        // Most are of delayed ACKs.
+        let [receiver, sender] = Connection::NEEDED_BY_DATA;
+        fetch_part(self, 0..CONNECTION + receiver.end);
+        fetch_part(self, CONNECTION + sender.start..CONNECTION + sender.end);
     }
 
     /// A copy, if its congestion control can be copied.
@@ -311,6 +312,12 @@ impl Endpoint {
         if let Transport::Tcp { connection, .. } = &mut self.transport {
             connection.abort();
         }
+    }
+
+    /// Whether its start, its stop or its app is due.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.due <= now
     }
 
     /// Whether the start is due now, for the first time.

@@ -135,8 +135,8 @@ struct Reset {
 /// [`next_timer`](Self::next_timer) tells when to call [`on_timer`](Self::on_timer) at the
 /// latest. Calling it too early does no harm.
 ///
-/// In this order, as the two halves in theirs: what each segment needs comes first, and lies in
-/// as few cache lines as may be.
+/// In this order, as the two halves in theirs: what each segment needs lies in as few cache lines as
+/// may be, if these begin with the receiving half.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection {
@@ -146,27 +146,22 @@ pub struct Connection {
     phase: Phase,
     /// Negotiated.
     ecn: Ecn,
-    syn_at: Time,
-    /// When pacing lets the next segment go; [`Time::MAX`] when it does not wait for that.
-    pace_timer: Time,
-    /// Segments sent, of any kind.
-    segments: u64,
-    sender: Sender,
     receiver: Receiver,
-    syn_sent: Time,
     syn_count: u32,
     syn_due: bool,
-    /// The SYN of the peer is acknowledged before data go out: who connects returns from that
-    /// before it writes (Linux `tcp_rcv_synsent_state_process`).
-    syn_ack_first: bool,
     /// It was broken off at this end: what still comes is answered by a reset.
     aborted: bool,
-    /// A reset that is due.
-    reset_due: Option<Reset>,
     /// A reset with a wrong number came in the handshake, which an ACK must answer.
     challenge_due: bool,
     /// The peer closed first.
     passive_close: bool,
+    syn_at: Time,
+    /// When pacing lets the next segment go; [`Time::MAX`] when it does not wait for that.
+    pace_timer: Time,
+    sender: Sender,
+    syn_sent: Time,
+    /// A reset that is due.
+    reset_due: Option<Reset>,
     /// What the peer must hear of marks, once AccECN is agreed on.
     accurate: Option<Box<Reflector>>,
     config: Config,
@@ -191,13 +186,11 @@ impl Connection {
             ecn: Ecn::Off,
             syn_at: Time::MAX,
             pace_timer: Time::MAX,
-            segments: 0,
             sender: Sender::new(config),
             receiver: Receiver::new(config),
             syn_sent: Time::ZERO,
             syn_count: 0,
             syn_due: false,
-            syn_ack_first: false,
             aborted: false,
             reset_due: None,
             challenge_due: false,
@@ -397,12 +390,14 @@ impl Connection {
         self.accurate = None;
         self.mss = self.config.mss;
         let (meter, sees) = (self.sender.meter, self.sender.copies.is_some());
+        let sent = self.receiver.sent;
         self.sender = Sender::new(&self.config);
         self.sender.meter = meter;
         if sees {
             self.sender.see_copies();
         }
         self.receiver = Receiver::new(&self.config);
+        self.receiver.sent = sent;
     }
 
     /// Breaks off at once: what is written and what arrives is lost, and a reset tells the peer
@@ -431,25 +426,27 @@ impl Connection {
         self.receiver.on_timer(self.sender.rtt.rto(), now);
     }
 
+    /// Its first byte that is to begin a cache line.
+    pub const ALIGNED: usize = RECEIVER;
     /// The bytes of it that most segments with data need, when they arrive.
     pub const NEEDED_BY_DATA: [Range<usize>; 2] = [
-        0..SENDER + Sender::USUAL,
-        RECEIVER..RECEIVER + Receiver::USUAL,
+        0..RECEIVER + Receiver::NEEDED_BY_DATA,
+        offset_of!(Self, syn_at)..SENDER + Sender::NEEDED_BY_DATA,
     ];
     /// The bytes of it that most segments without data need.
-    pub const NEEDED_BY_ACK: [Range<usize>; 3] = {
-        let [board, rest] = Sender::NEEDED_BY_ACK;
-        [
-            0..SENDER + Sender::USUAL,
-            SENDER + board.start..SENDER + board.end,
-            SENDER + rest.start..SENDER + rest.end,
-        ]
-    };
+    pub const NEEDED_BY_ACK: [Range<usize>; 3] = [
+        0..RECEIVER + Receiver::NEEDED_BY_ACK,
+        offset_of!(Self, syn_at)..SENDER + Sender::NEEDED_BY_ACK,
+        SENDER + Sender::BOARD.start..SENDER + Sender::BOARD.end,
+    ];
 
-    /// Asks for the memory of what an ACK needs and lies apart.
+    /// Asks for the memory of what a segment needs besides, and where else it is.
     #[inline]
     pub fn fetch_apart(&self) {
-        self.sender.board.fetch_first();
+        if self.sender.has_outstanding() {
+            self.sender.board.fetch_ends();
+        }
+        self.receiver.fetch_apart();
     }
 
     /// When [`on_timer`](Self::on_timer) must be called at the latest.
@@ -469,7 +466,8 @@ impl Connection {
     #[expect(clippy::inline_always, reason = "mostly it is a few comparisons")]
     #[inline(always)]
     pub fn owes(&self) -> Owes {
-        let more = self.sender.window_probe | self.syn_ack_first | self.receiver.owes_earlier();
+        let more =
+            self.sender.window_probe | self.receiver.syn_ack_first | self.receiver.owes_earlier();
         let waits = self.phase != Phase::Open || self.pace_timer != Time::MAX;
         if more || waits || !self.sender.is_idle() {
             Owes::More
@@ -512,7 +510,8 @@ impl Connection {
         if self.phase != Phase::Open {
             return self.poll_handshake(now).map(|sent| sent.into_parts(to));
         }
-        let owes = self.sender.window_probe | self.syn_ack_first | self.receiver.owes_earlier();
+        let owes =
+            self.sender.window_probe | self.receiver.syn_ack_first | self.receiver.owes_earlier();
         if owes && let Some(sent) = self.poll_owed(now) {
             return Some(sent.into_parts(to));
         }
@@ -573,7 +572,7 @@ impl Connection {
             return None;
         };
         debug_assert!(!outgoing.fin && !outgoing.reduced, "neither is calm");
-        self.segments += 1;
+        self.receiver.sent += 1;
         segment.seq = seq::wire(self.isn, outgoing.offset);
         segment.payload = outgoing.payload;
         segment.flags = if outgoing.push {
@@ -615,7 +614,7 @@ impl Connection {
         if let Some((ack, echo)) = self.receiver.take_earlier_ack() {
             return Some(self.earlier_ack(ack, echo, now));
         }
-        if core::mem::take(&mut self.syn_ack_first) {
+        if core::mem::take(&mut self.receiver.syn_ack_first) {
             let number = seq::wire(self.isn, self.sender.next);
             return Some(self.plain(number, Flags::ACK, now));
         }

@@ -17,6 +17,8 @@ use crate::reassembly::{RECENT, Range, Reassembly};
 use crate::rtt::RttEstimator;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::{Config, Span, Time, seq};
+use core::mem::offset_of;
+use sojourn_memory::fetch_part;
 use window::Window;
 
 /// Linux TCP_MAX_QUICKACKS.
@@ -51,6 +53,9 @@ pub(crate) struct Arrival {
 }
 
 /// The receiving half of a connection.
+///
+/// In this order: what a segment of any kind needs at both ends is one cache line, what data need
+/// are three more. The rest is needed behind a gap, or seldom.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
@@ -60,43 +65,55 @@ pub(crate) struct Receiver {
     ts_recent: Time,
     /// When a delayed ACK is due; [`Time::MAX`] for none.
     pub(crate) ack_at: Time,
-    /// When its timer was set; [`Time::MAX`] once that has a tick, or needs none.
-    ack_since: Time,
     edge: u64,
-    held: u64,
-
     isn: u32,
     quick: u32,
-
-    /// When data last came in order.
-    last_data: Option<Time>,
-    /// How long an ACK is to wait before bounds (Linux `ato`), and at most; none waits if that is
-    /// zero.
-    delay: Span,
-    delay_max: Span,
-    tick: Span,
-    window: Window,
-
-    held_sacks: u32,
-    mss: u16,
     /// What a full segment is taken to be (Linux `rcv_mss`).
     full: u16,
     last_len: u16,
     timestamps: bool,
     sack: bool,
     pub(crate) ack_now: bool,
-    /// The connection is interactive: data goes out soon after data came in.
-    interactive: bool,
-    pushed: Pushed,
-    echo: bool,
+    /// The SYN of the peer is acknowledged before data go out: who connects returns from that
+    /// before it writes (Linux `tcp_rcv_synsent_state_process`).
+    pub(crate) syn_ack_first: bool,
     /// ECN-echo tells of each segment, not of the time since the last CWR.
     exact_echo: bool,
+    echo: bool,
+    /// The window has been offered as it is now: one who only sends asks with every segment.
+    offered: bool,
     reading: bool,
     closed: bool,
     /// What comes belongs to the train of the segment before: one packet for Linux.
     pub(crate) follows: bool,
-    /// The window has been offered as it is now: one who only sends asks with every segment.
-    offered: bool,
+    /// Something stands in one of the fields from `earlier` on that most segments find empty. Kept
+    /// here, so that they need not be read. True may be late to end.
+    is_odd: bool,
+
+    /// Segments sent, of any kind.
+    pub(crate) sent: u64,
+    held: u64,
+    /// When data last came in order.
+    last_data: Option<Time>,
+    /// When the timer of a delayed ACK was set; [`Time::MAX`] once that has a tick, or needs none.
+    ack_since: Time,
+    /// How long an ACK is to wait before bounds (Linux `ato`), and at most; none waits if that is
+    /// zero.
+    delay: Span,
+    delay_max: Span,
+    held_sacks: u32,
+    mss: u16,
+    pushed: Pushed,
+    /// The connection is interactive: data goes out soon after data came in.
+    interactive: bool,
+
+    window: Window,
+    tick: Span,
+    /// RCV.NXT when out-of-order segments were last counted, and how many were acknowledged at
+    /// once since; the ACKs held back.
+    gap_at: u64,
+    prompt_sacks: u32,
+
     /// ACK number and echo that are owed since before the marks changed.
     earlier: Option<(u64, bool)>,
     fin_at: Option<u64>,
@@ -104,10 +121,6 @@ pub(crate) struct Receiver {
     store: Reassembly,
     /// What the next ACK reports, if not all that is there: how many blocks, and these.
     told: Option<(usize, [Range; RECENT])>,
-    /// RCV.NXT when out-of-order segments were last counted, and how many were acknowledged at
-    /// once since; the ACKs held back.
-    gap_at: u64,
-    prompt_sacks: u32,
 }
 
 /// Whether ends of writes wait for an ACK (Linux `ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
@@ -119,8 +132,12 @@ enum Pushed {
 }
 
 impl Receiver {
-    /// So many of its first bytes are what most segments with data need.
-    pub(crate) const USUAL: usize = core::mem::offset_of!(Self, told);
+    /// So many of its first bytes are what an end needs that only sends.
+    pub(crate) const NEEDED_BY_ACK: usize = offset_of!(Self, window);
+    /// So many are what most segments with data need, and behind a gap.
+    pub(crate) const NEEDED_BY_DATA: usize = offset_of!(Self, earlier);
+    pub(crate) const NEEDED_BEHIND_GAP: core::ops::Range<usize> =
+        Self::NEEDED_BY_DATA..offset_of!(Self, told);
 
     pub(crate) fn new(config: &Config) -> Self {
         let window = Window::new(config);
@@ -165,6 +182,33 @@ impl Receiver {
             reading: true,
             offered: false,
             held: 0,
+            syn_ack_first: false,
+            is_odd: false,
+            sent: 0,
+        }
+    }
+
+    /// Asks for the memory of what data needs behind a gap.
+    #[inline]
+    pub(crate) fn fetch_apart(&self) {
+        if self.is_odd {
+            fetch_part(self, Self::NEEDED_BEHIND_GAP);
+        }
+    }
+
+    /// Whether the fields are empty that most segments find so.
+    fn is_plain(&self) -> bool {
+        let waits = self.earlier.is_some() || self.fin_at.is_some() || !self.store.is_empty();
+        !waits && self.duplicate.is_none() && self.told.is_none()
+    }
+
+    /// Bytes that wait behind gaps.
+    #[inline]
+    fn gaps(&self) -> u64 {
+        if self.is_odd {
+            self.bytes_behind_gaps()
+        } else {
+            0
         }
     }
 
@@ -229,7 +273,7 @@ impl Receiver {
 
     /// Moves the right edge of the offered window (`tcp_select_window`).
     fn open(&mut self) {
-        let gaps = self.store.bytes();
+        let gaps = self.gaps();
         let (window, short) = self.window.select(gaps, self.held, self.full);
         if short {
             self.quick = 0;
@@ -278,7 +322,32 @@ impl Receiver {
 
     /// Whether an ACK must go before all others.
     pub(crate) fn owes_earlier(&self) -> bool {
+        self.is_odd && self.has_earlier()
+    }
+
+    // Functions of their own, or the fields would be read before it is known that they are needed.
+    #[cold]
+    #[inline(never)]
+    fn has_earlier(&self) -> bool {
         self.earlier.is_some()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn waits_behind_gap(&self) -> bool {
+        !self.store.is_empty()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_end(&self) -> bool {
+        self.fin_at.is_some()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bytes_behind_gaps(&self) -> u64 {
+        self.store.bytes()
     }
 
     /// The number and echo of an ACK that must go before all others.
@@ -290,8 +359,8 @@ impl Receiver {
     /// How many SACK blocks the next segment carries.
     #[inline]
     pub(crate) fn sack_count(&self) -> u8 {
-        if !self.sack || (self.store.is_empty() && self.duplicate.is_none() && self.told.is_none())
-        {
+        debug_assert!(self.is_odd || self.is_plain(), "an oddity was not noted");
+        if !self.sack || !self.is_odd {
             return 0;
         }
         self.count_blocks()
@@ -371,7 +440,7 @@ impl Receiver {
         let offered = self.edge.saturating_sub(self.next);
         self.offered = false;
         if 2 * offered <= self.window.most() {
-            let gaps = self.store.bytes();
+            let gaps = self.gaps();
             let (window, _) = self.window.select(gaps, self.held, self.full);
             self.ack_now |= window > 0 && window >= 2 * offered;
         }
@@ -398,8 +467,8 @@ impl Receiver {
                 return Arrival::default();
             }
             let end = self.next + u64::from(segment.payload);
-            if end <= self.edge && self.fin_at.is_none() {
-                if !self.store.is_empty() {
+            if end <= self.edge && !(self.is_odd && self.has_end()) {
+                if self.is_odd && self.waits_behind_gap() {
                     return self.on_missing(segment, end, rtt, now);
                 }
                 self.offered = false;
@@ -427,7 +496,9 @@ impl Receiver {
         self.offered = false;
         self.note_timestamp(segment, self.next);
         self.window.note_echo(segment, self.full, now);
-        self.accept_in_order::<false>(segment, end, rtt, now)
+        let arrival = self.accept_in_order::<false>(segment, end, rtt, now);
+        self.is_odd = !self.is_plain();
+        arrival
     }
 
     /// [`on_any`](Self::on_any) of a segment without a mark, a FIN or CWR. Behind a gap most begin
@@ -450,6 +521,12 @@ impl Receiver {
     /// [`on_segment`](Self::on_segment) of any segment.
     #[inline(never)]
     fn on_any(&mut self, segment: &Segment, ce: bool, rtt: &RttEstimator, now: Time) -> Arrival {
+        let arrival = self.take_any(segment, ce, rtt, now);
+        self.is_odd = !self.is_plain();
+        arrival
+    }
+
+    fn take_any(&mut self, segment: &Segment, ce: bool, rtt: &RttEstimator, now: Time) -> Arrival {
         let start = seq::offset(self.isn, segment.seq, self.next);
         let fin = segment.flags.has(Flags::FIN);
         let end = start + u64::from(segment.payload);

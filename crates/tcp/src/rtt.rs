@@ -18,27 +18,31 @@ const LONGEST: Span = Span::from_nanos(1 << 58);
 pub(crate) struct RttEstimator {
     /// With its backoff: asked for with every segment.
     timeout: Span,
-    base: Span,
-    ceiling: Span,
-    backoff: u32,
-    rule: RtoRule,
-    /// Linux's rule, with an exact clock.
-    is_usual: bool,
     srtt: Span,
     rttvar: Span,
     /// Linux: mean deviation and its largest value in this round trip.
     mdev: Span,
     mdev_max: Span,
     round_end: u64,
-    tick: Span,
+    base: Span,
+    backoff: u32,
+    rule: RtoRule,
+    /// Linux's rule, with an exact clock.
+    is_usual: bool,
+
     /// Minimum of the running half window and of the one before.
     minimum: [Span; 2],
     minimum_since: Time,
+    ceiling: Span,
+    tick: Span,
     clock: Span,
     floor: Span,
 }
 
 impl RttEstimator {
+    /// So many of its first bytes are what an end needs that only receives.
+    pub(crate) const NEEDED_BY_DATA: usize = core::mem::offset_of!(Self, minimum);
+
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             rule: config.rto_rule,

@@ -235,18 +235,22 @@ pub(crate) struct Scoreboard {
     retransmitted: u32,
     /// Without SACK: duplicate ACKs, each of which stands for a segment that has left.
     reno_sacked: u32,
+    track_resent: bool,
     ring: Vec<Record>,
+
     rack: Rack,
     /// The three highest SACKed records, highest first, plus one (0: none).
     highest: [u64; 3],
-    /// Ranges whose whole segments are all marked as arrived: those of the last ACK that had any.
-    reported: [(u64, u64); 3],
     /// The record after the last run that was SACKed: where a block that grows goes on.
     edge: u64,
+
+    /// Ranges whose whole segments are all marked as arrived: those of the last ACK that had any.
+    reported: [(u64, u64); 3],
     /// Everything below has been judged by the duplicate threshold.
     dup_judged: u64,
     /// No record below is waiting for its first loss verdict by RACK.
     rack_judged: u64,
+
     /// The newest record that waits for RACK's verdict, and the first that was too young for it.
     rack_waiting: Option<(u64, u64)>,
     /// No record below is waiting for its first retransmission, and none at or above `lost_end`.
@@ -254,12 +258,15 @@ pub(crate) struct Scoreboard {
     lost_end: u64,
     /// Lost again, or found lost out of order.
     lost_again: BinaryHeap<Reverse<u64>>,
+
     /// Retransmissions in the order of sending.
     resent: VecDeque<(u64, Time)>,
-    track_resent: bool,
 }
 
 impl Scoreboard {
+    /// So many of its first bytes are what ACKs need while nothing is lost.
+    pub(crate) const NEEDED_BY_ACK: usize = core::mem::offset_of!(Self, reported);
+
     /// `rack`: whether retransmissions are watched by time.
     pub(crate) fn new(rack: bool) -> Self {
         Self {
@@ -286,11 +293,11 @@ impl Scoreboard {
         }
     }
 
-    /// Asks for the memory of the first record.
+    /// Asks for the memory of the first two records and the next two to come; there are some.
     #[inline]
-    pub(crate) fn fetch_first(&self) {
-        if !self.is_empty() {
-            fetch(self.get(self.first));
+    pub(crate) fn fetch_ends(&self) {
+        for id in [self.first, self.first + 1, self.next, self.next + 1] {
+            fetch(self.get(id));
         }
     }
 

@@ -74,7 +74,8 @@ struct Usage {
 
 /// The sending half of a connection.
 ///
-/// An end that only receives needs no more than what comes before `srtt`.
+/// In this order, of which each paragraph is one or two cache lines: what a segment needs at an end
+/// that only receives, then what ACKs need, most often first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
@@ -85,8 +86,25 @@ pub(crate) struct Sender {
     written: u64,
     /// Right edge of the peer's window.
     window_end: u64,
+    closing: bool,
+    /// One segment may be sent whatever the window says: a tail loss probe.
+    probe: bool,
+    /// Since the last complete poll: new data went out; the window was the limit.
+    sent_new: bool,
+    window_limited: bool,
+    /// What limits it now; none while it is not open.
+    limited: Option<LimitedBy>,
+    short_write: bool,
+    /// An empty segment that makes the peer tell its window.
+    pub(crate) window_probe: bool,
+    /// Whether [`ns2`](Self::ns2) decides.
+    by_ns2: bool,
+    /// Its first word is in the line of the above, the rest in that of the below.
     pub(crate) timer: Timer,
+
     mss: u16,
+    /// Payload of a full segment beside the options of the next one, for Nagle.
+    full: u16,
     sack: bool,
     rack: bool,
     nagle: bool,
@@ -97,31 +115,26 @@ pub(crate) struct Sender {
     spaces: bool,
     /// Only one segment at a time is timed.
     times_one: bool,
-    closing: bool,
     /// The close came after what can be sent now was written.
     fin_waits: bool,
     fin_sent: bool,
-    short_write: bool,
-    /// One segment may be sent whatever the window says: a tail loss probe.
-    probe: bool,
     /// Since the last complete poll: that one went out.
     probed: bool,
-    /// An empty segment that makes the peer tell its window.
-    pub(crate) window_probe: bool,
     reduced: bool,
-    /// Since the last complete poll: new data went out; the window was the limit.
-    sent_new: bool,
-    window_limited: bool,
-    /// What limits it now; none while it is not open.
-    limited: Option<LimitedBy>,
+    /// A window that was not used for a timeout shrinks.
+    forgets: bool,
     pub(crate) pace_at: Time,
     /// Decides instead of all the rest, where it is there.
     ns2: Option<Box<Ns2>>,
-    pub(crate) rtt: RttEstimator,
-    pub(crate) board: Scoreboard,
+    last_sent: Time,
+    pub(crate) data_segments: u64,
 
+    pub(crate) rtt: RttEstimator,
+    largest_window: u64,
+
+    usage: Usage,
     rate: RateEstimator,
-    next_round: u64,
+
     /// What every ACK and every new segment ask of `writes`, kept beside what they read anyway: the
     /// app may fill the send buffer again when SND.UNA gets here; where a write ends next; the end
     /// of what the buffer holds or has held, which may be less than what the app has to write.
@@ -134,34 +147,30 @@ pub(crate) struct Sender {
     /// window asks for more than so many segments.
     stays_until: u64,
     stays_for: u64,
-    last_sent: Time,
-    pub(crate) data_segments: u64,
     prr: Prr,
-    usage: Usage,
-    /// Found lost by a timer; the control hears of it with the next ACK.
-    lost_by_timer: u32,
-    largest_window: u64,
+
     recovery: RecoveryState,
+    next_round: u64,
+
     pub(crate) control: Control,
+    min_rto: Span,
+
+    pub(crate) board: Scoreboard,
+
     undo: Undo,
     /// The SACK blocks of the last ACK, and how many, if they report what the scoreboard has noted.
     told: [SackBlock; 3],
     told_count: u8,
+    frto: bool,
+    initial_window: u32,
     /// Without those that are counted apart, because every segment moves them.
     pub(crate) counters: Counters,
     /// The segment that is timed: its end, and when it was sent; given up when something is sent
     /// again (Karn's rule). At least one a round trip (RFC 6298 section 4).
     timed: Option<(u64, Time)>,
-    min_rto: Span,
     send_buffer: u64,
-    initial_window: u32,
-    frto: bool,
     /// End of the last segment that was shorter than a full one (Linux `snd_sml`), for Nagle.
     short_end: u64,
-    /// Payload of a full segment beside the options of the next one, for Nagle.
-    full: u16,
-    /// A window that was not used for a timeout shrinks.
-    forgets: bool,
     writes: Writes,
     train: Train,
     /// Marks that the peer tells of by counters (AccECN), once that is agreed on.
@@ -174,14 +183,17 @@ pub(crate) struct Sender {
     pub(crate) tick: Span,
 }
 
+/// Bytes of the control that ACKs need while nothing is lost: CUBIC's window and epoch.
+const HOT_CONTROL: usize = 128;
+
 impl Sender {
-    /// So many of its first bytes are what every segment needs.
-    pub(crate) const USUAL: usize = offset_of!(Self, rtt);
-    /// Which others most ACKs need.
-    pub(crate) const NEEDED_BY_ACK: [Range<usize>; 2] = [
-        offset_of!(Self, board)..offset_of!(Self, board) + 128,
-        offset_of!(Self, rate)..offset_of!(Self, control) + 128,
-    ];
+    /// So many of its first bytes are what data needs that comes to an end which only receives.
+    pub(crate) const NEEDED_BY_DATA: usize = offset_of!(Self, rtt) + RttEstimator::NEEDED_BY_DATA;
+    /// So many are what most ACKs need.
+    pub(crate) const NEEDED_BY_ACK: usize = offset_of!(Self, control) + HOT_CONTROL;
+    /// Which of its bytes ACKs need of the scoreboard.
+    pub(crate) const BOARD: Range<usize> =
+        offset_of!(Self, board)..offset_of!(Self, board) + Scoreboard::NEEDED_BY_ACK;
 
     pub(crate) fn new(config: &Config) -> Self {
         let rack = config.sack && config.rack;
@@ -230,7 +242,6 @@ impl Sender {
             spared: writes::spared(config.mss.max(1)),
             stays_until: 0,
             stays_for: 0,
-            lost_by_timer: 0,
             times_one: config.timed_segment,
             timed: None,
             data_segments: 0,
@@ -251,6 +262,7 @@ impl Sender {
             } else {
                 config.timer_tick
             },
+            by_ns2: config.ns2.is_some(),
             ns2: config.ns2.map(|agent| Box::new(Ns2::new(agent, config))),
         }
     }
@@ -274,7 +286,7 @@ impl Sender {
     #[expect(clippy::inline_always, reason = "the way that most ACKs take")]
     #[inline(always)]
     fn fill_buffer(&mut self) {
-        if self.ns2.is_some() {
+        if self.by_ns2 {
             self.buffered = u64::MAX;
             return;
         }

@@ -20,6 +20,7 @@ const MANY: usize = 512;
 /// the packet, and what its receiver has apart.
 const AHEAD: usize = 4;
 const FARTHER: usize = 2 * AHEAD;
+const FAR: usize = AHEAD + 2;
 const NEARER: usize = AHEAD / 2;
 
 /// Whether so many connections and interfaces are many.
@@ -63,6 +64,9 @@ impl Engine {
 
     fn fetch_receivers(&self, pipe: &Pipe) {
         pipe.ahead(FARTHER - 1).inspect(|packet| fetch(*packet));
+        if let Some(packet) = pipe.ahead(FAR - 1) {
+            self.fetch_places(packet);
+        }
         if let Some(packet) = pipe.ahead(AHEAD - 1) {
             self.fetch_receiver(packet);
         }
@@ -71,6 +75,13 @@ impl Engine {
         {
             connection.fetch_apart();
         }
+    }
+
+    /// Asks for where it stands what a packet needs that arrives at the end of its way.
+    fn fetch_places(&self, packet: &Packet) {
+        let answers = packet.way.back();
+        fetch(&self.flows[answers.index() / 2]);
+        self.net.passage.forwarding.fetch(answers);
     }
 
     fn receiver(&self, packet: &Packet) -> &Endpoint {

@@ -61,8 +61,9 @@ struct Epoch {
 #[repr(C)]
 pub struct Cubic {
     window: Window,
-    delay_min: Option<Span>,
     epoch: Option<Epoch>,
+    /// [`Span::MAX`] before the first that counts.
+    delay_min: Span,
     /// W_max; none before the first congestion event and after a timeout.
     maximum: Option<f64>,
     exit: Exit,
@@ -97,7 +98,7 @@ impl Cubic {
             epoch: None,
             maximum: None,
             before: None,
-            delay_min: None,
+            delay_min: Span::MAX,
         }
     }
 
@@ -118,9 +119,8 @@ impl Cubic {
     fn note_delay(&mut self, rtt: Option<Span>, now: Time) -> Option<(Span, Span)> {
         let settling = (self.epoch.as_ref()).is_some_and(|epoch| now - epoch.start < SETTLE);
         let rtt = rtt.filter(|_| !settling)?;
-        let least = self.delay_min.map_or(rtt, |least| least.min(rtt));
-        self.delay_min = Some(least);
-        Some((rtt, least))
+        self.delay_min = self.delay_min.min(rtt);
+        Some((rtt, self.delay_min))
     }
 
     #[inline]
@@ -165,7 +165,11 @@ impl Cubic {
 
     /// From the tick in which `epoch` began to a round trip after that of `now`.
     fn elapsed(&self, epoch: &Epoch, now: Time) -> Span {
-        let delay = self.delay_min.unwrap_or(Span::ZERO);
+        let delay = if self.delay_min == Span::MAX {
+            Span::ZERO
+        } else {
+            self.delay_min
+        };
         if self.tick.is_zero() {
             return now - epoch.start + delay;
         }
@@ -294,7 +298,7 @@ impl CongestionControl for Cubic {
         let window = f64::from(self.window.segments);
         if why.is_timeout() {
             // Section 4.8: the next congestion avoidance starts with K = 0 at its own window.
-            self.delay_min = None;
+            self.delay_min = Span::MAX;
             if let Exit::HyStart(exit) = &mut self.exit {
                 exit.reset();
             }

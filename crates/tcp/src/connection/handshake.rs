@@ -95,7 +95,7 @@ impl Connection {
         self.ecn = accecn::agreed_by_client(self.config.wanted_ecn(), segment.flags);
         self.receiver.start(segment, true, now);
         self.receiver.ack_now = true;
-        self.syn_ack_first = self.config.ns2.is_none();
+        self.receiver.syn_ack_first = self.config.ns2.is_none();
         self.begin_accurate(ecn, true);
         self.note_option(segment);
         self.establish(segment, now, received);

@@ -141,7 +141,7 @@ impl Connection {
             marked_share: sender.control.marked_share(),
             ce: self.ce_counts(),
             counters: Counters {
-                segments: self.segments,
+                segments: self.receiver.sent,
                 data_segments: sender.data_segments,
                 ..sender.counted()
             },

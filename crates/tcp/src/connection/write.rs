@@ -111,7 +111,6 @@ impl Connection {
         [is_pure, fits]: [bool; 2],
         now: Time,
     ) {
-        self.segments += 1;
         let (ts, ts_echo) = if self.receiver.timestamps() {
             (now, self.receiver.ts_recent())
         } else {

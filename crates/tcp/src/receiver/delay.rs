@@ -23,9 +23,13 @@ impl Receiver {
         self.ack_at = Time::MAX;
         self.pushed = Pushed::No;
         self.held_sacks = 0;
-        self.told = None;
         self.acked = self.next;
-        self.duplicate = None;
+        self.sent += 1;
+        if self.is_odd {
+            self.told = None;
+            self.duplicate = None;
+            self.is_odd = !self.is_plain();
+        }
     }
 
     /// Linux `tcp_incr_quickack`.

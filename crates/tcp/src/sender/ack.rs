@@ -104,7 +104,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         // With data for an end that only receives. (ns-2's senders keep no scoreboard.)
-        let repeats = self.ns2.is_none() && segment.ack == seq::wire(isn, self.una);
+        let repeats = !self.by_ns2 && segment.ack == seq::wire(isn, self.una);
         if repeats && !self.has_outstanding() && is_plain(segment) {
             self.update_window(self.una, segment.window, false);
             return Acked::default();
@@ -119,12 +119,12 @@ impl Sender {
     #[inline(never)]
     pub(super) fn on_other_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         let ack = seq::offset(isn, segment.ack, self.una);
-        if self.ns2.is_some() && ack <= self.next {
+        if self.by_ns2 && ack <= self.next {
             return self.ns2_ack(ack, segment.ts_echo, now);
         }
         if ack > self.next || (ack < self.una && self.is_too_old(ack)) {
             return Acked {
-                unacceptable: self.ns2.is_none(),
+                unacceptable: !self.by_ns2,
                 ..Acked::default()
             };
         }
@@ -342,7 +342,7 @@ impl Sender {
         let may_grow = !reducing && facts.advanced;
         let grows = may_grow && self.usage.limited;
         if self.control.avoid(facts.delivered, rtt, grows, now) {
-            self.lost_by_timer = 0;
+            self.recovery.lost_by_timer = 0;
             return;
         }
         // Of which the control above asks for neither.
@@ -541,7 +541,7 @@ impl Sender {
             now,
             acked: told.acked,
             delivered: told.delivered,
-            lost: told.newly_lost + core::mem::take(&mut self.lost_by_timer),
+            lost: told.newly_lost + core::mem::take(&mut self.recovery.lost_by_timer),
             lost_by_ack: told.newly_lost,
             rtt: told.rtt,
             srtt: self.rtt.srtt(),

@@ -24,26 +24,29 @@ pub enum Recovery {
 #[repr(C)]
 pub(super) struct RecoveryState {
     pub(super) state: Recovery,
-    /// RecoveryPoint: the episode ends when this is acknowledged.
-    pub(super) high: u64,
-    /// Consecutive timeouts.
-    pub(super) timeouts: u32,
     /// F-RTO is deciding whether the timeout was spurious.
     pub(super) frto: bool,
     /// F-RTO step 2b: send new data before retransmissions.
     pub(super) prefer_new: bool,
-    /// SND.NXT when a tail loss probe was sent, and whether it was a retransmission.
-    pub(super) tail_probe: Option<(u64, bool)>,
     /// The one rescue retransmission of this recovery was sent (RFC 6675 NextSeg rule 4).
     pub(super) rescued: bool,
-    /// Reordering has been seen on this connection.
-    pub(super) reordering: bool,
+    /// Consecutive timeouts.
+    pub(super) timeouts: u32,
+    /// RecoveryPoint: the episode ends when this is acknowledged.
+    pub(super) high: u64,
+    /// SND.NXT when a tail loss probe was sent, and whether it was a retransmission.
+    pub(super) tail_probe: Option<(u64, bool)>,
     /// RACK's reordering window in quarters of the shortest RTT.
     pub(super) window_steps: u32,
     pub(super) window_persist: u32,
-    /// A DSACK waits for its round trip to pass; delivered count of the last widening.
-    pub(super) dsack_seen: bool,
+    /// Delivered count of the last widening.
     pub(super) widened_at: u64,
+    /// Found lost by a timer; the control hears of it with the next ACK.
+    pub(super) lost_by_timer: u32,
+    /// A DSACK waits for its round trip to pass.
+    pub(super) dsack_seen: bool,
+    /// Reordering has been seen on this connection.
+    pub(super) reordering: bool,
 }
 
 impl RecoveryState {

@@ -12,12 +12,12 @@ impl Sender {
         let asks = self.closing | self.probe | self.sent_new | self.window_limited;
         let told = self.limited == Some(LimitedBy::Application) && !self.short_write;
         // First: ns-2's senders have a board of their own.
-        self.ns2.is_none() && !self.has_outstanding() && self.written <= self.next && told && !asks
+        !self.by_ns2 && !self.has_outstanding() && self.written <= self.next && told && !asks
     }
 
     /// The next segment, if one may go now. `room`: the payload that options leave.
     pub(crate) fn poll(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        if self.ns2.is_some() {
+        if self.by_ns2 {
             let sent = self.ns2_poll(now);
             if sent.is_none() {
                 self.note_limit(now);

@@ -155,7 +155,7 @@ impl Sender {
         self.reduce(run.segments, newly_lost, news.advanced);
         let shortest = news.rtts.map(|(_, shortest)| shortest);
         self.control.avoid(run.segments, shortest, false, now);
-        self.lost_by_timer = 0;
+        self.recovery.lost_by_timer = 0;
         if self.buffered < self.written {
             self.fill_buffer();
         }

@@ -205,7 +205,7 @@ impl Sender {
         // The window is asked anew, since reordering may have been seen since the timer was
         // armed.
         let (newly, _) = self.board.judge_by_time(now, window);
-        self.lost_by_timer += newly;
+        self.recovery.lost_by_timer += newly;
         if self.board.in_flight() < before && self.recovery.state != Recovery::Recovering {
             self.enter_recovery(false, now);
             // PRR opens the window by what an ACK delivers; no ACK has come, so one segment lets
@@ -235,7 +235,7 @@ impl Sender {
         // Before the control is told, whose loss window counts from what stays in flight.
         let lost = self.board.lost();
         self.board.mark_all_lost(now, self.rack);
-        self.lost_by_timer += self.board.lost().saturating_sub(lost);
+        self.recovery.lost_by_timer += self.board.lost().saturating_sub(lost);
         if reduce {
             self.undo.start(self.una, self.board.retransmissions() > 0);
         }
