@@ -13,10 +13,12 @@
 
 mod far;
 mod heap;
+mod ladder;
+mod later;
 
 use crate::packet::Way;
 use far::{Far, insert};
-use heap::Heap;
+use later::Later;
 use sojourn_units::Time;
 
 /// What an event belongs to.
@@ -138,7 +140,7 @@ pub(crate) struct Calendar {
     soon: [Key; PLACES],
     /// No key in the list is greater: the least of the heap behind it.
     bound: Key,
-    later: Heap,
+    later: Later,
     far: Far,
 }
 
@@ -151,7 +153,7 @@ impl Default for Calendar {
             len: 0,
             soon: [Key::MAX; PLACES],
             bound: Key::MAX,
-            later: Heap::default(),
+            later: Later::default(),
             far: Far::default(),
         }
     }
@@ -308,10 +310,7 @@ impl Calendar {
     /// The list is empty: takes the first of the heap behind it.
     #[inline(never)]
     pub(crate) fn refill(&mut self) {
-        self.len = self.later.len.min(REFILL);
-        for place in (1..=self.len).rev() {
-            self.soon[place] = self.later.take();
-        }
+        self.len = self.later.take_into(&mut self.soon[1..=REFILL]);
         self.bound = self.later.top();
         self.turn();
     }

@@ -4,7 +4,7 @@
 //! takes half of the instructions of a heap. Of thousands of timers the list has the first ones,
 //! and most new ones go into the heap.
 
-use super::heap::Heap;
+use super::later::Later;
 use super::{Key, high};
 
 /// Places of the list, of which the first holds no event.
@@ -22,7 +22,7 @@ pub(super) struct Far {
     len: usize,
     /// The list, latest first, behind a place with the greatest possible key.
     list: [Key; PLACES],
-    heap: Heap,
+    later: Later,
 }
 
 impl Default for Far {
@@ -32,7 +32,7 @@ impl Default for Far {
             bound: Key::MAX,
             len: 0,
             list: [Key::MAX; PLACES],
-            heap: Heap::default(),
+            later: Later::default(),
         }
     }
 }
@@ -45,7 +45,7 @@ impl Far {
             self.put_off();
         }
         if high(key) >= high(self.bound) {
-            return self.heap.put(key);
+            return self.later.put(key);
         }
         self.len += 1;
         insert(&mut self.list[..=self.len], key);
@@ -56,11 +56,11 @@ impl Far {
     #[cold]
     fn put_off(&mut self) {
         for place in 1..=HALF {
-            self.heap.put(self.list[place]);
+            self.later.put(self.list[place]);
         }
         self.list.copy_within(1 + HALF..=self.len, 1);
         self.len -= HALF;
-        self.bound = self.heap.top();
+        self.bound = self.later.top();
     }
 
     /// Takes the least key, of which there is one.
@@ -78,11 +78,8 @@ impl Far {
     /// The list is empty: takes the first of the heap.
     #[cold]
     fn refill(&mut self) {
-        self.len = self.heap.len.min(HALF);
-        for place in (1..=self.len).rev() {
-            self.list[place] = self.heap.take();
-        }
-        self.bound = self.heap.top();
+        self.len = self.later.take_into(&mut self.list[1..=HALF]);
+        self.bound = self.later.top();
     }
 }
 

@@ -27,6 +27,12 @@ impl Heap {
         self.keys[0]
     }
 
+    /// All keys, in no order.
+    pub(super) fn into_keys(mut self) -> Vec<Key> {
+        self.keys.truncate(self.len);
+        self.keys
+    }
+
     #[inline(never)]
     pub(super) fn put(&mut self, key: Key) {
         let mut hole = self.len;

@@ -18,9 +18,9 @@ use sojourn_memory::{fetch, fetch_part};
 const MANY: usize = 512;
 /// How many packets before its arrival a packet's receiver is asked for, and how many before that
 /// the packet, and what its receiver has apart.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 const FARTHER: usize = 2 * AHEAD;
-const FAR: usize = AHEAD + 2;
+const FAR: usize = AHEAD + 1;
 const NEARER: usize = AHEAD / 2;
 
 /// Whether so many connections and interfaces are many.
