@@ -11,11 +11,25 @@ use super::{Key, high};
 /// Buckets, a power of two.
 const BUCKETS: usize = 1024;
 const WORDS: usize = BUCKETS / 64;
-/// How many keys a bucket is to hold.
+/// How many keys a bucket is to hold, and the most before it is made shorter.
 const USUAL: usize = 16;
-/// After so many buckets it is asked whether they hold about that, and changed if they hold more
-/// than four times as many or less than a quarter.
+const MOST: usize = 8 * USUAL;
+/// After so many buckets it is asked whether they are too long or too short, and as soon as so many
+/// keys are near.
 const PERIOD: usize = 64;
+const CROWD: usize = 4 * MOST;
+
+/// What is counted between two questions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    buckets: usize,
+    /// Keys in them.
+    keys: usize,
+    /// How many times they had: of links in step many have one, which no shorter bucket parts.
+    times: usize,
+    /// Keys that had been beyond the buckets.
+    moved: usize,
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Ladder {
@@ -29,8 +43,7 @@ pub(super) struct Ladder {
     /// A bit for each bucket with keys.
     filled: [u64; WORDS],
     beyond: Heap,
-    /// Buckets that were taken since the last question, and keys in them.
-    taken: (usize, usize),
+    tally: Tally,
 }
 
 impl Ladder {
@@ -51,7 +64,7 @@ impl Ladder {
             buckets: vec![Vec::new(); BUCKETS],
             filled: [0; WORDS],
             beyond: Heap::default(),
-            taken: (0, 0),
+            tally: Tally::default(),
         };
         ladder.begin(keys);
         ladder
@@ -88,7 +101,11 @@ impl Ladder {
         }
         let place = self.near.partition_point(|other| *other > key);
         self.near.insert(place, key);
-        self.taken.1 += 1;
+        self.tally.keys += 1;
+        self.tally.times += 1;
+        if self.near.len() > CROWD && self.tally.times > CROWD {
+            self.adapt();
+        }
     }
 
     #[inline]
@@ -128,8 +145,14 @@ impl Ladder {
         std::mem::swap(&mut self.near, &mut self.buckets[bucket]);
         self.near.sort_unstable_by(|one, other| other.cmp(one));
         self.come_near();
-        self.taken = (self.taken.0 + 1, self.taken.1 + self.near.len());
-        if self.taken.0 == PERIOD {
+        let changes = self
+            .near
+            .windows(2)
+            .filter(|two| high(two[0]) != high(two[1]));
+        self.tally.times += 1 + changes.count();
+        self.tally.keys += self.near.len();
+        self.tally.buckets += 1;
+        if self.tally.buckets == PERIOD || self.near.len() > CROWD {
             self.adapt();
         }
     }
@@ -138,6 +161,7 @@ impl Ladder {
     fn come_near(&mut self) {
         while self.beyond.len > 0 && self.number(self.beyond.top()) - self.edge < BUCKETS as u64 {
             let key = self.beyond.take();
+            self.tally.moved += 1;
             self.put_late(key);
         }
     }
@@ -165,12 +189,13 @@ impl Ladder {
     /// Makes buckets shorter or longer, if they hold too many keys or too few.
     #[cold]
     fn adapt(&mut self) {
-        let mean = std::mem::take(&mut self.taken).1 / PERIOD;
-        let held = self.buckets.iter().map(Vec::len).sum::<usize>() + self.beyond.len;
-        self.shift = match mean {
-            // Few keys in all are few in a bucket too.
-            0..4 if held > BUCKETS / 4 && self.shift < 60 => self.shift + 2,
-            65.. if self.shift > 0 => self.shift.saturating_sub(2),
+        let seen = std::mem::take(&mut self.tally);
+        let buckets = seen.buckets.max(1);
+        let is_long = seen.keys > MOST * buckets && seen.times > USUAL * buckets;
+        let is_short = seen.moved * 4 > seen.keys && seen.times < USUAL * buckets;
+        self.shift = match (is_long, is_short) {
+            (true, _) if self.shift > 0 => self.shift.saturating_sub(2),
+            (_, true) if self.shift < 60 => self.shift + 2,
             _ => return,
         };
         let mut keys = std::mem::take(&mut self.near);
