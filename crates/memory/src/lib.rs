@@ -15,6 +15,7 @@
 extern crate alloc;
 
 use alloc::vec::Vec;
+use core::hint::black_box;
 use core::ops::Range;
 
 /// Bytes that a processor fetches at once.
@@ -67,6 +68,24 @@ pub fn on_large_pages<T>(list: &Vec<T>) {
         advise(list.as_ptr().cast(), bytes);
     }
 }
+
+/// Asks for large pages for the next 40 MB that this thread allocates in pieces.
+///
+/// As glibc's allocator has it: a block that was mapped and is given back makes it take blocks of
+/// that length from its heap from then on. What is given back there stays in the heap, with the
+/// advice, and later pieces are cut from it. Another allocator may do so or not.
+pub fn expect_much() {
+    let block = || Vec::<u8>::with_capacity(BLOCK);
+    // Otherwise the compiler sees that nobody uses them.
+    drop(black_box(block()));
+    let blocks = [block(), block()];
+    blocks.iter().for_each(on_large_pages);
+    drop(black_box(blocks));
+}
+
+/// Shorter than the greatest that glibc does not map each time (32 MiB), and two of them than what
+/// it keeps at the end of its heap, which is twice that length.
+const BLOCK: usize = 20 << 20;
 
 /// Bytes of a large page.
 const LARGE: usize = 2 << 20;

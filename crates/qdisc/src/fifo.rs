@@ -16,7 +16,6 @@ use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_memory::fetch;
 use sojourn_units::Time;
 
 /// First in, first out.
@@ -120,8 +119,8 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         }
     }
 
-    fn fetch_first(&self) {
-        self.queue.front().inspect(|first| fetch(*first));
+    fn ahead(&self, places: usize) -> Option<&P> {
+        self.queue.get(places).map(|(_, packet)| packet)
     }
 
     #[inline]

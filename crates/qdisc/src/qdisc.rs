@@ -88,8 +88,11 @@ pub trait Qdisc<P: Packet>: Any + Send {
     /// nothing is held: drops alone never leave packets behind an empty answer.
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P>;
 
-    /// Asks for the memory of the packet that is going to leave next, where that is known.
-    fn fetch_first(&self) {}
+    /// The packet that is going to leave after so many others, where that is known, as it is of a
+    /// FIFO: who runs many queues asks for its memory ahead.
+    fn ahead(&self, _places: usize) -> Option<&P> {
+        None
+    }
 
     /// Lets a packet of `len` bytes pass that would be taken in the moment in which it is offered,
     /// while nothing is held: counts what [`Qdisc::enqueue`] and [`Qdisc::dequeue`] would count,

@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
-use crate::engine::{Engine, MOST_PACKETS, Sending};
+use crate::engine::{Engine, MOST_PACKETS, Sending, is_large};
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Transport, UDP_HEADERS};
@@ -20,7 +20,7 @@ use crate::outside::Outside as EndsOutside;
 use crate::packet::{Packet, Way};
 use crate::passage::Passage;
 use sojourn_apps::{App, Model, Outside, Wishes};
-use sojourn_memory::on_large_pages;
+use sojourn_memory::{expect_much, on_large_pages};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection, Segment};
 use sojourn_units::Time;
@@ -120,9 +120,12 @@ fn sending(cell: &Cell) -> Sending {
 pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
     check(cell)?;
     let instances = cell.instances();
-    let interfaces = interfaces(cell, own);
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let ways = 2 * instances.iter().map(connections).sum::<usize>();
+    if is_large(ways / 2, cell.network.interfaces.len()) {
+        expect_much();
+    }
+    let interfaces = interfaces(cell, own);
     let mesh = mesh(cell, &instances);
     let layout = match mesh {
         Some(_) => Layout::default(),

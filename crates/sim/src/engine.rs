@@ -16,7 +16,7 @@ use crate::net::Net;
 use crate::packet::Packet;
 use crate::pipe::Pipe;
 use burst::send_segments;
-use large::is_large;
+pub(crate) use large::is_large;
 use sojourn_apps::{App, Datagram, Input, Wishes};
 use sojourn_qdisc::Report;
 use sojourn_tcp::State;

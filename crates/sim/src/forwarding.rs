@@ -34,6 +34,25 @@ impl Forwarding {
         }
     }
 
+    /// The interface to which a direction's packets come first.
+    #[inline]
+    pub(crate) fn first_of(&self, way: Way) -> usize {
+        match self {
+            Self::Table(table) => table.first(way),
+            Self::Mesh(_) => usize::MAX,
+        }
+    }
+
+    /// Asks for the memory of what becomes of a packet that an interface is going to send.
+    #[inline]
+    pub(crate) fn fetch_leg(&self, interface: usize, packet: &Packet) {
+        if let Self::Table(table) = self {
+            table
+                .place(interface, packet.way)
+                .inspect(|leg| fetch(*leg));
+        }
+    }
+
     /// What becomes of a packet that an interface has sent.
     #[inline]
     pub(crate) fn leg(&self, interface: usize, packet: &Packet) -> Leg {
@@ -147,6 +166,11 @@ impl Table {
     #[inline]
     fn first(&self, way: Way) -> usize {
         self.firsts[way.index()] as usize
+    }
+
+    fn place(&self, interface: usize, way: Way) -> Option<&Leg> {
+        let route = *self.route_of.get(way.index())?;
+        self.legs.get(route as usize * self.interfaces + interface)
     }
 
     #[expect(clippy::inline_always, reason = "it is three reads")]

@@ -16,6 +16,8 @@ use sojourn_memory::{fetch, fetch_part};
 /// With more connections and interfaces a run is large. What packets need of so many is more
 /// than a processor's second cache holds; below, asking costs more than it saves.
 const MANY: usize = 512;
+/// So many links are in the cache whatever happens.
+const FEW_LINKS: usize = 32;
 /// How many packets before its arrival a packet's receiver is asked for, and how many before that
 /// the packet, and what its receiver has apart.
 const AHEAD: usize = 2;
@@ -24,7 +26,7 @@ const FAR: usize = AHEAD + 1;
 const NEARER: usize = AHEAD / 2;
 
 /// Whether so many connections and interfaces are many.
-pub(super) const fn is_large(connections: usize, interfaces: usize) -> bool {
+pub(crate) const fn is_large(connections: usize, interfaces: usize) -> bool {
     connections + interfaces > MANY
 }
 
@@ -44,7 +46,7 @@ impl Engine {
         let pipe = &self.net.passage.pipes[pipe];
         let next = self.next_of(pipe, packet);
         if self.large {
-            self.with_interface(pipe.interface as usize, |it| it.qdisc.fetch_first());
+            self.fetch_queued(pipe.interface as usize);
             pipe.ahead(0).inspect(|packet| fetch(*packet));
             if next == Next::Host {
                 self.fetch_receivers(pipe);
@@ -70,10 +72,14 @@ impl Engine {
         if let Some(packet) = pipe.ahead(AHEAD - 1) {
             self.fetch_receiver(packet);
         }
-        if let Some(packet) = pipe.ahead(NEARER - 1)
-            && let Transport::Tcp { connection, .. } = &self.receiver(packet).transport
-        {
-            connection.fetch_apart();
+        if let Some(packet) = pipe.ahead(NEARER - 1) {
+            if let Transport::Tcp { connection, .. } = &self.receiver(packet).transport {
+                connection.fetch_apart();
+            }
+            if self.net.passage.interfaces.len() > FEW_LINKS {
+                let first = self.net.passage.forwarding.first_of(packet.way.back());
+                self.fetch_link(first);
+            }
         }
     }
 
@@ -131,7 +137,7 @@ impl Engine {
                 Owner::Pipe(index) => {
                     passage.pipes[index].ahead(0).inspect(|next| fetch(*next));
                 }
-                Owner::Wire(index) => self.with_interface(index, |it| it.qdisc.fetch_first()),
+                Owner::Wire(index) => self.fetch_queued(index),
                 _ => {}
             }
         }
@@ -152,6 +158,19 @@ impl Engine {
             Next::Host | Next::HostOddly => self.fetch_receiver(packet),
             Next::Interface(next) => self.fetch_link(next as usize),
             Next::Nowhere => {}
+        }
+    }
+
+    /// Asks for the packet that leaves a queue after the next one, and for where the next one goes.
+    fn fetch_queued(&self, index: usize) {
+        let Some(interface) = self.net.passage.interfaces.get(index) else {
+            return;
+        };
+        interface.qdisc.ahead(1).inspect(|packet| fetch(*packet));
+        if let Some(packet) = interface.qdisc.ahead(0) {
+            let passage = &self.net.passage;
+            passage.forwarding.fetch_leg(index, packet);
+            (passage.access.as_ref()).inspect(|access| access.fetch(packet.way));
         }
     }
 
