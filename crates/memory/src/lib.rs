@@ -15,6 +15,7 @@
 extern crate alloc;
 
 use alloc::vec::Vec;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 use core::hint::black_box;
 use core::ops::Range;
 
@@ -69,23 +70,32 @@ pub fn on_large_pages<T>(list: &Vec<T>) {
     }
 }
 
-/// Asks for large pages for the next 40 MB that this thread allocates in pieces.
+/// Asks for large pages for so many bytes that this thread is going to allocate in pieces (Linux
+/// with glibc; elsewhere nothing happens).
 ///
-/// As glibc's allocator has it: a block that was mapped and is given back makes it take blocks of
-/// that length from its heap from then on. What is given back there stays in the heap, with the
-/// advice, and later pieces are cut from it. Another allocator may do so or not.
-pub fn expect_much() {
-    let block = || Vec::<u8>::with_capacity(BLOCK);
-    // Otherwise the compiler sees that nobody uses them.
-    drop(black_box(block()));
-    let blocks = [block(), block()];
+/// Blocks are taken from glibc's heap and given back. It keeps them, with the advice, and cuts
+/// later pieces from them. Only pages that are used take memory. For that it is told to keep what
+/// is given back, and to map nothing apart but the longest blocks.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn expect_much(bytes: usize) {
+    // SAFETY: they change when glibc asks the kernel for memory, and nothing that it holds.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+    }
+    let blocks = (0..bytes.div_ceil(BLOCK)).map(|_| Vec::<u8>::with_capacity(BLOCK));
+    let blocks: Vec<_> = blocks.collect();
     blocks.iter().for_each(on_large_pages);
+    // Otherwise the compiler sees that nobody uses them.
     drop(black_box(blocks));
 }
 
-/// Shorter than the greatest that glibc does not map each time (32 MiB), and two of them than what
-/// it keeps at the end of its heap, which is twice that length.
-const BLOCK: usize = 20 << 20;
+/// Shorter than the longest that glibc does not map apart.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const BLOCK: usize = 24 << 20;
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn expect_much(_bytes: usize) {}
 
 /// Bytes of a large page.
 const LARGE: usize = 2 << 20;

@@ -116,14 +116,20 @@ fn sending(cell: &Cell) -> Sending {
     }
 }
 
+/// About what a connection needs beside its endpoints, mostly for its histograms, and what a link
+/// does for its packets.
+const BYTES_A_CONNECTION: usize = 12 << 10;
+const BYTES_A_LINK: usize = 64 << 10;
+
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
     check(cell)?;
     let instances = cell.instances();
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let ways = 2 * instances.iter().map(connections).sum::<usize>();
-    if is_large(ways / 2, cell.network.interfaces.len()) {
-        expect_much();
+    let links = cell.network.interfaces.len();
+    if is_large(ways / 2, links) {
+        expect_much(ways / 2 * BYTES_A_CONNECTION + links * BYTES_A_LINK);
     }
     let interfaces = interfaces(cell, own);
     let mesh = mesh(cell, &instances);
