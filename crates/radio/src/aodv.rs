@@ -14,6 +14,7 @@
 
 mod hello;
 mod message;
+mod met;
 mod params;
 mod routes;
 mod search;
@@ -27,13 +28,11 @@ use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use message::{Reply, Request};
+use met::Met;
 use routes::{Route, State};
 use search::Search;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-
-/// A question is remembered for so long, so that its copies are known.
-const REMEMBERED: Span = Span::from_secs(6);
 
 /// The nodes where a packet begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,22 +67,25 @@ pub trait Outbox<D> {
     fn purge(&mut self, node: u32, neighbour: u32);
 }
 
+/// In this order: what a question asks of each node that it comes to is in the first two cache
+/// lines. Questions go to all nodes, which are in no cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Router<D> {
+    routes: ByNode<Route>,
     number: u32,
     questions: u32,
-    routes: ByNode<Route>,
+
     searches: BTreeMap<u32, Search>,
-    /// Questions of others, by origin and number, in the order in which they will be forgotten.
-    seen: VecDeque<(Time, u32, u32)>,
     /// Packets that wait for a route: since when, where to.
     waiting: VecDeque<(Time, u32, D)>,
+    /// When a packet of a flow last came to it.
+    used: Time,
+
     /// Neighbours that have said hello, and when they were last heard.
     heard: BTreeMap<u32, Time>,
     /// When it last sent something to all.
     said: Time,
-    /// When a packet of a flow last came to it.
-    used: Time,
     /// Whether it is to say hello.
     greets: bool,
     dice: Stream,
@@ -114,6 +116,8 @@ enum Due<D> {
 pub struct Aodv<D> {
     params: AodvParams,
     routers: Vec<Router<D>>,
+    /// Questions of others that nodes remember.
+    met: Met,
     /// What is due, by time and order; the entry is the place in `dues`.
     calendar: BinaryHeap<Reverse<(Time, u64, usize)>>,
     dues: Vec<Option<Due<D>>>,
@@ -139,7 +143,6 @@ impl<D: Copy> Aodv<D> {
             questions: 0,
             routes: ByNode::new(),
             searches: BTreeMap::new(),
-            seen: VecDeque::new(),
             waiting: VecDeque::new(),
             heard: BTreeMap::new(),
             said: Time::ZERO,
@@ -150,6 +153,7 @@ impl<D: Copy> Aodv<D> {
         Self {
             params,
             routers: (0..nodes).map(router).collect(),
+            met: Met::new(nodes),
             calendar: BinaryHeap::new(),
             dues: Vec::new(),
             free: Vec::new(),
@@ -324,18 +328,9 @@ impl<D: Copy> Aodv<D> {
         out.control(node, reply, Some(back));
     }
 
-    /// Whether a question was not met before.
+    /// Whether a question is another node's and was not met before.
     fn is_new(&mut self, node: u32, origin: u32, id: u32, now: Time) -> bool {
-        let router = &mut self.routers[node as usize];
-        while router.seen.front().is_some_and(|&(until, ..)| until <= now) {
-            router.seen.pop_front();
-        }
-        let mut seen = router.seen.iter();
-        if origin == node || seen.any(|&(_, o, i)| (o, i) == (origin, id)) {
-            return false;
-        }
-        router.seen.push_back((now + REMEMBERED, origin, id));
-        true
+        origin != node && self.met.is_new(node, origin, id, now)
     }
 
     /// Answers a question that is new here, or passes it on.
