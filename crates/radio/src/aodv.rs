@@ -18,21 +18,22 @@ mod met;
 mod params;
 mod routes;
 mod search;
+mod table;
 
 pub use message::{Message, Sequenced};
 pub use params::AodvParams;
 
-use crate::by_node::ByNode;
 use crate::profile::Rules;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use message::{Reply, Request};
 use met::Met;
-use routes::{Route, State};
+use routes::State;
 use search::Search;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
+use table::Table;
 
 /// The nodes where a packet begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub trait Outbox<D> {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Router<D> {
-    routes: ByNode<Route>,
+    routes: Table,
     number: u32,
     questions: u32,
 
@@ -141,7 +142,7 @@ impl<D: Copy> Aodv<D> {
         let router = |node| Router {
             number: 2,
             questions: 0,
-            routes: ByNode::new(),
+            routes: Table::default(),
             searches: BTreeMap::new(),
             waiting: VecDeque::new(),
             heard: BTreeMap::new(),

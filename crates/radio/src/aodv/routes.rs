@@ -5,6 +5,7 @@ use super::message::{LOST, Sequenced, error};
 use super::search::look;
 use super::{Aodv, Ends, Lost, Outbox};
 use crate::profile::Rules;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
@@ -17,16 +18,45 @@ pub(super) enum State {
     Down,
 }
 
+/// Two in a cache line.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 pub(super) struct Route {
+    pub(super) target: u32,
     pub(super) next: u32,
     /// Sequence number of the target; zero while it is unknown.
     pub(super) number: u32,
     pub(super) hops: u8,
-    pub(super) expires: Time,
     pub(super) state: State,
-    /// Neighbours that may send over here: an answer went to them that said so.
-    pub(super) precursors: Vec<u32>,
+    pub(super) expires: Time,
+    pub(super) precursors: Precursors,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Option<Route>>() == 32);
+
+/// Neighbours that may send over a route: an answer went to them that said so. Most routes have
+/// none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Precursors(Option<Box<List>>);
+
+#[derive(Clone, Debug, Default)]
+struct List {
+    nodes: Vec<u32>,
+}
+
+impl Precursors {
+    /// Without one of them.
+    fn remove(&mut self, node: u32) {
+        if let Some(list) = &mut self.0 {
+            list.nodes.retain(|one| *one != node);
+        }
+    }
+
+    /// All, of whom none is left.
+    fn take(&mut self) -> Vec<u32> {
+        self.0.take().map_or_else(Vec::new, |list| list.nodes)
+    }
 }
 
 /// Who is out of reach of a node, and which neighbours are to hear of it.
@@ -59,6 +89,20 @@ impl Unreachable {
 }
 
 impl Route {
+    /// One that is up.
+    #[inline]
+    pub(super) fn new(target: u32, next: u32, number: u32, hops: u8, expires: Time) -> Self {
+        Self {
+            target,
+            next,
+            number,
+            hops,
+            state: State::Up,
+            expires,
+            precursors: Precursors::default(),
+        }
+    }
+
     /// Whether it is up. One that has become old is down from then on, and newer ones are known by
     /// their number.
     pub(super) fn is_usable(&mut self, rules: Rules, now: Time) -> bool {
@@ -76,8 +120,9 @@ impl Route {
     /// These neighbours may send over here from now on.
     pub(super) fn precede(&mut self, neighbours: impl IntoIterator<Item = u32>) {
         for one in neighbours {
-            if !self.precursors.contains(&one) {
-                self.precursors.push(one);
+            let list = self.precursors.0.get_or_insert_default();
+            if !list.nodes.contains(&one) {
+                list.nodes.push(one);
             }
         }
     }
@@ -106,14 +151,7 @@ impl<D: Copy> Aodv<D> {
         let mut is_new = false;
         let known = routes.get_or_insert_with(target.node, || {
             is_new = true;
-            Route {
-                next,
-                number,
-                hops,
-                expires,
-                state: State::Up,
-                precursors: Vec::new(),
-            }
+            Route::new(target.node, next, number, hops, expires)
         });
         if is_new {
             return true;
@@ -137,14 +175,8 @@ impl<D: Copy> Aodv<D> {
     pub(super) fn meet(&mut self, node: u32, neighbour: u32, now: Time, out: &mut impl Outbox<D>) {
         let until = now + self.params.active;
         let routes = &mut self.routers[node as usize].routes;
-        let route = routes.get_or_insert_with(neighbour, || Route {
-            next: neighbour,
-            number: 0,
-            hops: 1,
-            expires: until,
-            state: State::Up,
-            precursors: Vec::new(),
-        });
+        let new = || Route::new(neighbour, neighbour, 0, 1, until);
+        let route = routes.get_or_insert_with(neighbour, new);
         // An old one is down first, so that what is known of its number stays right.
         route.is_usable(self.params.rules, now);
         (route.next, route.hops, route.state) = (neighbour, 1, State::Up);
@@ -209,14 +241,14 @@ impl<D: Copy> Aodv<D> {
         let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
         let mut all = Unreachable::default();
-        for (node, route) in router.routes.iter_mut() {
-            route.precursors.retain(|one| *one != neighbour);
+        for route in router.routes.sorted() {
+            route.precursors.remove(neighbour);
             if route.state != State::Down && route.next == neighbour {
                 route.fall();
-                let number = route.number;
+                let (node, number) = (route.target, route.number);
                 let lost = Sequenced { node, number };
                 match rules {
-                    Rules::Standard => all.add(lost, core::mem::take(&mut route.precursors)),
+                    Rules::Standard => all.add(lost, route.precursors.take()),
                     Rules::Ns2 => all.lost.push(lost),
                 }
             }
@@ -274,7 +306,7 @@ impl<D: Copy> Aodv<D> {
             {
                 (route.state, route.number) = (State::Down, route.number.max(number));
                 is_concerned = true;
-                let precursors = core::mem::take(&mut route.precursors);
+                let precursors = route.precursors.take();
                 further.add(target, precursors);
             }
         }

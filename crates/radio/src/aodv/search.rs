@@ -240,7 +240,9 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let router = &mut self.routers[node as usize];
-        if !router.waiting.iter().any(|&(_, to, _)| to == target) {
+        // What waits for a route is asked for. Most nodes ask for few, and many packets may wait.
+        let is_sought = router.searches.contains_key(&target);
+        if !is_sought || !router.waiting.iter().any(|&(_, to, _)| to == target) {
             return;
         }
         let held = core::mem::take(&mut router.waiting);
