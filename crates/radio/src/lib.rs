@@ -34,5 +34,8 @@ pub use profile::{Profile, Propagation, Rules};
 pub use station::Counts;
 pub use upper::{Frame, FrameKind, Outgoing, Taken, Upper};
 
+/// Bytes that a processor fetches at once.
+const LINE: usize = 64;
+
 #[cfg(test)]
 mod tests;
