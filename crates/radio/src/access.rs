@@ -45,7 +45,6 @@ pub(crate) struct Beginning {
     pub(crate) now: Time,
     pub(crate) end: Time,
     pub(crate) parts: Parts,
-    pub(crate) slot: Span,
 }
 
 /// A frame that ends.
@@ -85,6 +84,7 @@ impl<P: Copy> Access<P> {
             spaces: Spaces {
                 difs: profile.difs(),
                 eifs: profile.eifs(),
+                slot: profile.slot,
             },
             ack,
             rts: profile.airtime(RTS, profile.answer_rate),
@@ -102,9 +102,8 @@ impl<P: Copy> Access<P> {
     /// Something about a station has changed that may move what it has to do.
     #[inline]
     pub(crate) fn arm(&mut self, station: u32) {
-        let slot = self.profile.slot;
         let (own, work) = self.both(station);
-        let due = own.due(work, slot);
+        let due = own.due(work);
         self.timers.set(station, due);
     }
 
@@ -120,13 +119,10 @@ impl<P: Copy> Access<P> {
         let taken = upper.take(station, now);
         let (rules, spaces) = (self.profile.rules, self.spaces);
         let (own, work) = self.both(station);
-        work.asks = Time::MAX;
+        own.ask_at(work, Time::MAX);
         let packet = match taken {
             Taken::Packet(packet) => packet,
-            Taken::NotBefore(at) => {
-                work.asks = at;
-                return;
-            }
+            Taken::NotBefore(at) => return own.ask_at(work, at),
             Taken::Nothing => return,
         };
         (work.packet, own.delivered) = (Some(packet), false);
@@ -135,9 +131,9 @@ impl<P: Copy> Access<P> {
         }
         if rules == Rules::Standard && own.is_free() && own.idle_since() <= now {
             // Idle: after DIFS at once (9.2.5.1).
-            (own.backoff, own.slots) = (Backoff::Counting, 0);
-            own.counts_from = (own.idle_since() + own.space(&spaces)).max(now);
-            return;
+            own.slots = 0;
+            let from = (own.idle_since() + own.space(&spaces)).max(now);
+            return own.count_from(from, spaces.slot);
         }
         self.back_off(station, now);
     }
@@ -213,8 +209,9 @@ impl<P: Copy> Access<P> {
             };
             (other.frame, other.heard_until) = (beginning.frame, end);
             other.power = neighbour.power;
-            if other.halt(start, beginning.slot) {
-                self.arm(neighbour.station);
+            if other.halt(start, self.spaces.slot) {
+                let due = other.due(&self.works[neighbour.station as usize]);
+                self.timers.set(neighbour.station, due);
             }
         } else if other.power >= self.profile.capture.unwrap_or_default() * neighbour.power {
             if self.profile.rules == Rules::Ns2 {
@@ -229,29 +226,31 @@ impl<P: Copy> Access<P> {
         }
     }
 
-    /// By SINR: the same at a station that hears it among others.
+    /// By SINR: a frame begins at stations that hear it among others.
     ///
-    /// The station receives it if it receives none yet and its preamble stands out
-    /// ([`PREAMBLE`]); it stays with a frame to its end, as ns-3's does.
-    #[inline]
-    pub(crate) fn begin_among(&mut self, beginning: &Beginning, neighbour: &Neighbour) {
+    /// A station receives it if it receives none yet and its preamble stands out ([`PREAMBLE`]); it
+    /// stays with a frame to its end, as ns-3's does.
+    #[inline(never)]
+    pub(crate) fn begin_among(&mut self, beginning: &Beginning, neighbours: &[Neighbour]) {
         let &Beginning { frame, now, .. } = beginning;
-        let other = &mut self.stations[neighbour.station as usize];
-        let work = &mut self.works[neighbour.station as usize];
-        other.judge(work, &self.errors, now);
-        let delay = neighbour.delay();
-        let start = now + delay;
-        let halts = !other.hears() && other.halt(start, beginning.slot);
-        let stands_out = neighbour.power >= PREAMBLE * work.interference(frame);
-        other.reach(work, frame, neighbour.power);
-        let receives = other.frame == 0 && neighbour.decodes() && stands_out;
-        if receives && !other.is_sending_at(start) {
-            (other.frame, other.hearing) = (frame, Hearing::Clear);
-            (other.power, other.heard_until) = (neighbour.power, beginning.end + delay);
-            (work.parts, work.judged) = (beginning.parts, now);
-        }
-        if halts {
-            self.arm(neighbour.station);
+        for neighbour in neighbours {
+            let other = &mut self.stations[neighbour.station as usize];
+            let work = &mut self.works[neighbour.station as usize];
+            other.judge(work, &self.errors, now);
+            let delay = neighbour.delay();
+            let start = now + delay;
+            let halts = !other.hears() && other.halt(start, self.spaces.slot);
+            let stands_out = neighbour.power >= PREAMBLE * work.interference(frame);
+            other.reach(work, frame, neighbour.power);
+            let receives = other.frame == 0 && neighbour.decodes() && stands_out;
+            if receives && !other.is_sending_at(start) {
+                (other.frame, other.hearing) = (frame, Hearing::Clear);
+                (other.power, other.heard_until) = (neighbour.power, beginning.end + delay);
+                (work.parts, work.judged) = (beginning.parts, now);
+            }
+            if halts {
+                self.timers.set(neighbour.station, other.due(work));
+            }
         }
     }
 
@@ -281,68 +280,99 @@ impl<P: Copy> Access<P> {
     }
 
     /// A frame ends at one of those that hear it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is what the loop over them does")]
+    #[inline(always)]
     pub(crate) fn heard(
         &mut self,
         ending: &Ending,
         neighbour: &Neighbour,
         upper: &mut impl Upper<Packet = P>,
     ) {
-        let &Ending { from, to, now, .. } = ending;
         let station = neighbour.station;
-        let is_meant = to == Some(station);
         let other = &mut self.stations[station as usize];
-        let at = now + neighbour.delay();
-        if self.profile.capture.is_none() {
-            let work = &mut self.works[station as usize];
-            other.judge(work, &self.errors, now);
-            other.leave(work, ending.frame);
-            if other.frame != ending.frame {
-                return self.left_unreceived(ending, station, at, upper);
-            }
-        }
         if other.frame != ending.frame {
             // Another frame goes on here, or went over this one.
-            if is_meant && ending.kind == FrameKind::Data {
-                self.collided(from, now, upper);
+            if ending.to == Some(station) && ending.kind == FrameKind::Data {
+                self.collided(ending.from, ending.now, upper);
             }
             return;
         }
+        let at = ending.now + neighbour.delay();
         (other.frame, other.heard_until) = (0, at);
         if other.is_sending_at(at) {
             return;
         }
-        match other.hearing {
-            Hearing::Clear if is_meant => {
-                other.erred = false;
-                self.reached(ending, station, at, upper);
-            }
-            Hearing::Clear => {
-                other.erred = false;
-                if to.is_some() {
-                    other.reserved = other.reserved.max(at + ending.reserves);
-                } else if let Some(packet) = self.works[from as usize].packet {
-                    upper.deliver(from, station, packet.packet, at + self.profile.relay);
-                }
-            }
-            hearing => {
-                match self.profile.rules {
-                    Rules::Ns2 => other.reserved = other.reserved.max(at + self.spaces.eifs),
-                    Rules::Standard => {
-                        other.erred = neighbour.decodes() || hearing == Hearing::Collided;
-                    }
-                }
-                if is_meant && ending.kind == FrameKind::Data && hearing == Hearing::Collided {
-                    self.collided(from, now, upper);
-                }
-            }
+        if ending.to == Some(station) {
+            return self.meant(ending, neighbour, at, upper);
+        }
+        let is_clear = other.hearing == Hearing::Clear;
+        if is_clear {
+            other.erred = false;
+            // Of one to all that is no time after its end.
+            other.reserved = other.reserved.max(at + ending.reserves);
+        } else {
+            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
         }
         // A frame that is not for it changes nothing but its backoff.
-        let other = &mut self.stations[station as usize];
-        if other.resume(now, &self.spaces) || is_meant {
-            let due = other.due(&self.works[station as usize], self.profile.slot);
+        if other.resume(ending.now, &self.spaces) {
+            let due = other.due(&self.works[station as usize]);
             self.timers.set(station, due);
         }
+        if is_clear
+            && ending.to.is_none()
+            && let Some(packet) = &self.works[ending.from as usize].packet
+        {
+            let at = at + self.profile.relay;
+            upper.deliver(ending.from, station, packet.packet, at);
+        }
+    }
+
+    /// By SINR: a frame ends at all that hear it.
+    #[inline(never)]
+    pub(crate) fn heard_among(
+        &mut self,
+        ending: &Ending,
+        neighbours: &[Neighbour],
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        for neighbour in neighbours {
+            let station = neighbour.station;
+            let other = &mut self.stations[station as usize];
+            let work = &mut self.works[station as usize];
+            other.judge(work, &self.errors, ending.now);
+            other.leave(work, ending.frame);
+            if other.frame == ending.frame {
+                self.heard(ending, neighbour, upper);
+            } else {
+                let at = ending.now + neighbour.delay();
+                self.left_unreceived(ending, station, at, upper);
+            }
+        }
+    }
+
+    /// A frame ends at its addressee, which has heard it and sends nothing.
+    #[inline(never)]
+    fn meant(
+        &mut self,
+        ending: &Ending,
+        neighbour: &Neighbour,
+        at: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let station = neighbour.station;
+        let other = &mut self.stations[station as usize];
+        let hearing = other.hearing;
+        if hearing == Hearing::Clear {
+            other.erred = false;
+            self.reached(ending, station, at, upper);
+        } else {
+            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
+            if ending.kind == FrameKind::Data && hearing == Hearing::Collided {
+                self.collided(ending.from, ending.now, upper);
+            }
+        }
+        self.stations[station as usize].resume(ending.now, &self.spaces);
+        self.arm(station);
     }
 
     /// By SINR: a frame ends at a station that did not receive it but heard its energy.
@@ -359,7 +389,7 @@ impl<P: Copy> Access<P> {
         }
         let is_sending = other.is_sending_at(at);
         if !is_sending && other.resume(ending.now, &self.spaces) {
-            let due = other.due(&self.works[station as usize], self.profile.slot);
+            let due = other.due(&self.works[station as usize]);
             self.timers.set(station, due);
         }
         if !is_sending && ending.to == Some(station) && ending.kind == FrameKind::Data {

@@ -141,7 +141,6 @@ impl<P: Copy> Air<P> {
     /// Does what is due.
     fn act(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let access = &mut self.access;
-        let slot = access.profile.slot;
         let (own, work) = access.both(station);
         match own.phase {
             Phase::Sending(kind) => self.end(station, kind, now, upper),
@@ -150,10 +149,10 @@ impl<P: Copy> Air<P> {
                 if let Some(answer) = own.answer(work, now) {
                     self.answer(station, answer, now, upper);
                 } else {
-                    if own.backoff == Backoff::Counting && own.backoff_end(slot) <= now {
+                    if own.backoff == Backoff::Counting && own.backoff_end <= now {
                         own.backoff = Backoff::None;
                     }
-                    if work.packet.is_none() && work.asks <= now {
+                    if work.packet.is_none() && work.asks_at(now) {
                         access.fetch(station, now, upper);
                     } else if work.packet.is_some() && own.backoff == Backoff::None {
                         self.attempt(station, now, upper);
@@ -261,12 +260,9 @@ impl<P: Copy> Air<P> {
             now,
             end: now + airtime,
             parts: access.parts(kind, to, now),
-            slot,
         };
         if by_sinr {
-            for neighbour in self.neighbours.of(station) {
-                access.begin_among(&beginning, neighbour);
-            }
+            access.begin_among(&beginning, self.neighbours.of(station));
         } else {
             for neighbour in self.neighbours.of(station) {
                 access.begin(&beginning, neighbour);
@@ -299,8 +295,12 @@ impl<P: Copy> Air<P> {
                 access.show(&ending, neighbour, upper);
             }
         }
-        for neighbour in neighbours {
-            access.heard(&ending, neighbour, upper);
+        if access.profile.capture.is_none() {
+            access.heard_among(&ending, neighbours, upper);
+        } else {
+            for neighbour in neighbours {
+                access.heard(&ending, neighbour, upper);
+            }
         }
         let (patience, spaces) = (now + access.patience, access.spaces);
         let (own, work) = access.both(station);

@@ -1,6 +1,8 @@
 //! One station: what it hears, what it waits for, what it has to send.
 
 use crate::errors::Errors;
+use crate::phy::Neighbour;
+use crate::profile::Rules;
 use crate::upper::{Frame, FrameKind, Outgoing};
 use alloc::vec::Vec;
 use sojourn_random::Stream;
@@ -53,11 +55,13 @@ pub(crate) struct Answer {
     pub(crate) reserves: Span,
 }
 
-/// How long a station lets the medium be idle before slots count.
+/// How long a station lets the medium be idle before slots count, and how long these are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spaces {
     pub(crate) difs: Span,
     pub(crate) eifs: Span,
+    /// Length of a slot.
+    pub(crate) slot: Span,
 }
 
 /// What of a frame is sent at which rate.
@@ -94,9 +98,9 @@ pub(crate) struct Station {
     pub(crate) reserved: Time,
     /// Until when it sends its frame, or has sent it.
     pub(crate) own_until: Time,
-    /// From when on slots count.
-    pub(crate) counts_from: Time,
-    /// Slots to go then.
+    /// When its backoff ends, if slots count.
+    pub(crate) backoff_end: Time,
+    /// Slots to go when they began to count.
     pub(crate) slots: u32,
     pub(crate) phase: Phase,
     pub(crate) hearing: Hearing,
@@ -107,6 +111,8 @@ pub(crate) struct Station {
     pub(crate) delivered: bool,
     /// Whether it owes an answer.
     pub(crate) owes: bool,
+    /// Whether it asks for a packet again at a time that is known.
+    asks: bool,
     /// By SINR: whether any frame comes to it.
     pub(crate) is_reached: bool,
 }
@@ -119,7 +125,7 @@ pub(crate) struct Work<P> {
     /// The answer that it owes.
     answer: Option<Answer>,
     /// When it asks for a packet again; `Time::MAX` for never.
-    pub(crate) asks: Time,
+    asks: Time,
     /// When it stops waiting for an answer.
     pub(crate) patience: Time,
     pub(crate) window: u32,
@@ -191,6 +197,19 @@ impl<P> Work<P> {
         self.window = window;
     }
 
+    /// When it has to send its answer or asks for a packet again.
+    #[inline(never)]
+    fn due(&self) -> Time {
+        let answer = self.answer.as_ref().map_or(Time::MAX, |answer| answer.due);
+        answer.min(self.asks)
+    }
+
+    /// Whether it is time to ask for a packet again.
+    #[inline]
+    pub(crate) fn asks_at(&self, now: Time) -> bool {
+        self.asks <= now
+    }
+
     /// Power of all that come to it, without this one.
     pub(crate) fn interference(&self, frame: u64) -> f64 {
         let others = self.heard.iter().filter(|(other, _)| *other != frame);
@@ -206,7 +225,7 @@ impl Station {
             power: 0.0,
             reserved: Time::ZERO,
             own_until: Time::ZERO,
-            counts_from: Time::ZERO,
+            backoff_end: Time::ZERO,
             slots: 0,
             phase: Phase::Free,
             hearing: Hearing::Clear,
@@ -214,8 +233,15 @@ impl Station {
             erred: false,
             delivered: false,
             owes: false,
+            asks: false,
             is_reached: false,
         }
+    }
+
+    /// Asks for a packet again then; `Time::MAX` for never.
+    #[inline]
+    pub(crate) fn ask_at<P>(&mut self, work: &mut Work<P>, time: Time) {
+        (work.asks, self.asks) = (time, time < Time::MAX);
     }
 
     /// Owes an answer, and no other one.
@@ -297,26 +323,29 @@ impl Station {
         self.heard_until.max(self.own_until).max(self.reserved)
     }
 
-    /// When its backoff ends.
+    /// Its slots count from then on.
     #[inline]
-    pub(crate) fn backoff_end(&self, slot: Span) -> Time {
-        self.counts_from + slot * u64::from(self.slots)
+    pub(crate) fn count_from(&mut self, time: Time, slot: Span) {
+        self.backoff_end = time + slot * u64::from(self.slots);
+        self.backoff = Backoff::Counting;
     }
 
     /// When it has to do something next.
     #[inline]
-    pub(crate) fn due<P>(&self, work: &Work<P>, slot: Span) -> Time {
+    pub(crate) fn due<P>(&self, work: &Work<P>) -> Time {
         match self.phase {
             Phase::Sending(_) => return self.own_until,
             Phase::Awaiting(_) => return work.patience,
             Phase::Free => {}
         }
-        let answer = work.answer.as_ref().map_or(Time::MAX, |answer| answer.due);
-        let due = answer.min(work.asks);
-        if self.backoff == Backoff::Counting {
-            return due.min(self.backoff_end(slot));
+        let counted = match self.backoff {
+            Backoff::Counting => self.backoff_end,
+            Backoff::None | Backoff::Halted => Time::MAX,
+        };
+        if self.owes || self.asks {
+            return counted.min(work.due());
         }
-        due
+        counted
     }
 
     /// How long the medium has to be idle before its slots count.
@@ -330,21 +359,39 @@ impl Station {
     pub(crate) fn resume(&mut self, now: Time, spaces: &Spaces) -> bool {
         let resumes = self.backoff == Backoff::Halted && self.is_free();
         if resumes {
-            self.counts_from = self.idle_since().max(now) + self.space(spaces);
-            self.backoff = Backoff::Counting;
+            let from = self.idle_since().max(now) + self.space(spaces);
+            self.count_from(from, spaces.slot);
         }
         resumes
+    }
+
+    /// A frame ends that it cannot receive.
+    #[inline]
+    pub(crate) fn garbled(
+        &mut self,
+        neighbour: &Neighbour,
+        at: Time,
+        rules: Rules,
+        spaces: &Spaces,
+    ) {
+        match rules {
+            Rules::Ns2 => self.reserved = self.reserved.max(at + spaces.eifs),
+            Rules::Standard => {
+                self.erred = neighbour.decodes() || self.hearing == Hearing::Collided;
+            }
+        }
     }
 
     /// The medium becomes busy at `at`: slots that are over count no more. Returns whether a
     /// backoff stops for that.
     #[inline]
     pub(crate) fn halt(&mut self, at: Time, slot: Span) -> bool {
-        if self.backoff != Backoff::Counting || self.backoff_end(slot) <= at {
+        if self.backoff != Backoff::Counting || self.backoff_end <= at {
             return false;
         }
         // Often less than one: an answer, soon after the frame that it is to.
-        let passed = at - self.counts_from;
+        let left = self.backoff_end - at;
+        let passed = slot * u64::from(self.slots) - left;
         if passed >= slot {
             let over = passed.as_nanos() / slot.as_nanos().max(1);
             self.slots -= (over as u32).min(self.slots);
