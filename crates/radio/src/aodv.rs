@@ -68,28 +68,26 @@ pub trait Outbox<D> {
     fn purge(&mut self, node: u32, neighbour: u32);
 }
 
-/// In this order: what a question asks of each node that it comes to is in the first two cache
-/// lines. Questions go to all nodes, which are in no cache.
+/// In this order: what a question asks of each node that it comes to is in the first cache line.
+/// Questions go to all nodes, which are in no cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Router<D> {
-    routes: Table,
+    searches: BTreeMap<u32, Search>,
+    dice: Stream,
+    /// When it last sent something to all.
+    said: Time,
+    /// When a packet of a flow last came to it.
+    used: Time,
     number: u32,
     questions: u32,
 
-    searches: BTreeMap<u32, Search>,
     /// Packets that wait for a route: since when, where to.
     waiting: VecDeque<(Time, u32, D)>,
-    /// When a packet of a flow last came to it.
-    used: Time,
-
     /// Neighbours that have said hello, and when they were last heard.
     heard: BTreeMap<u32, Time>,
-    /// When it last sent something to all.
-    said: Time,
     /// Whether it is to say hello.
     greets: bool,
-    dice: Stream,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +115,7 @@ enum Due<D> {
 pub struct Aodv<D> {
     params: AodvParams,
     routers: Vec<Router<D>>,
+    routes: Table,
     /// Questions of others that nodes remember.
     met: Met,
     /// What is due, by time and order; the entry is the place in `dues`.
@@ -142,7 +141,6 @@ impl<D: Copy> Aodv<D> {
         let router = |node| Router {
             number: 2,
             questions: 0,
-            routes: Table::default(),
             searches: BTreeMap::new(),
             waiting: VecDeque::new(),
             heard: BTreeMap::new(),
@@ -154,6 +152,7 @@ impl<D: Copy> Aodv<D> {
         Self {
             params,
             routers: (0..nodes).map(router).collect(),
+            routes: Table::new(nodes),
             met: Met::new(nodes),
             calendar: BinaryHeap::new(),
             dues: Vec::new(),
@@ -170,8 +169,14 @@ impl<D: Copy> Aodv<D> {
     /// Whom `node` sends packets for `target` to: also over a route that has become old while they
     /// waited, but over none that is broken.
     pub fn next(&self, node: u32, target: u32) -> Option<u32> {
-        let route = self.routers[node as usize].routes.get(target)?;
+        let route = self.routes.get(node, target)?;
         (route.state != State::Down).then_some(route.next)
+    }
+
+    /// The last known sequence number of a target; zero when none is known.
+    fn number_of(&self, node: u32, target: u32) -> u32 {
+        let route = self.routes.get(node, target);
+        route.map_or(0, |route| route.number)
     }
 
     /// When something is next due; [`Aodv::run`] does it.
@@ -222,8 +227,7 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) -> Option<u32> {
         let (active, rules) = (self.params.active, self.params.rules);
-        let route = self.routers[node as usize].routes.get_mut(ends.target);
-        if let Some(route) = route {
+        if let Some(route) = self.routes.get_mut(node, ends.target) {
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(now + active);
                 let next = route.next;
@@ -286,7 +290,7 @@ impl<D: Copy> Aodv<D> {
         }
         let origin = ask.origin.node;
         if self.found(node, origin, ask.hops, None)
-            && let Some(route) = self.routers[node as usize].routes.get_mut(origin)
+            && let Some(route) = self.routes.get_mut(node, origin)
         {
             route.expires = now + self.params.active;
         }
@@ -306,8 +310,7 @@ impl<D: Copy> Aodv<D> {
         if reply.origin == node {
             return;
         }
-        let routes = &mut self.routers[node as usize].routes;
-        let Some(back) = routes.get_mut(reply.origin) else {
+        let Some(back) = self.routes.get_mut(node, reply.origin) else {
             return;
         };
         if back.state != State::Up {
@@ -315,12 +318,12 @@ impl<D: Copy> Aodv<D> {
         }
         back.expires = back.expires.max(now + self.params.active);
         let back = back.next;
-        if let Some(route) = routes.get_mut(target) {
+        if let Some(route) = self.routes.get_mut(node, target) {
             route.precede([back]);
         }
         // RFC 3561 section 6.7: the neighbour on the way there is used over here too.
         if self.params.rules == Rules::Standard
-            && let Some(route) = routes.get_mut(from)
+            && let Some(route) = self.routes.get_mut(node, from)
         {
             route.precede([back]);
         }
@@ -339,7 +342,7 @@ impl<D: Copy> Aodv<D> {
         let (origin, target) = (ask.origin, ask.target);
         let (back, rules) = (self.next(node, origin.node), self.params.rules);
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get_mut(target.node).and_then(|route| {
+        let known = self.routes.get_mut(node, target.node).and_then(|route| {
             let is_known = route.is_usable(rules, now) || route.state == State::Mending;
             is_known.then_some(route)
         });
@@ -360,7 +363,7 @@ impl<D: Copy> Aodv<D> {
             };
             let answer = (route.number, route.hops.saturating_add(1), rest);
             // Whoever is sought may send over here to whoever asks (RFC 3561 section 6.6.2).
-            if let Some(route) = router.routes.get_mut(origin.node) {
+            if let Some(route) = self.routes.get_mut(node, origin.node) {
                 route.precede([next]);
             }
             Some(answer)
@@ -378,10 +381,7 @@ impl<D: Copy> Aodv<D> {
             return out.control(node, Message::Reply(reply), back);
         }
         if ask.ttl > 1 {
-            let newest = router
-                .routes
-                .get(target.node)
-                .map_or(0, |route| route.number);
+            let newest = self.number_of(node, target.node);
             let message = Message::Request(Request {
                 target: Sequenced {
                     number: target.number.max(newest),

@@ -22,7 +22,6 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(super) struct Route {
-    pub(super) target: u32,
     pub(super) next: u32,
     /// Sequence number of the target; zero while it is unknown.
     pub(super) number: u32,
@@ -91,9 +90,8 @@ impl Unreachable {
 impl Route {
     /// One that is up.
     #[inline]
-    pub(super) fn new(target: u32, next: u32, number: u32, hops: u8, expires: Time) -> Self {
+    pub(super) fn new(next: u32, number: u32, hops: u8, expires: Time) -> Self {
         Self {
-            target,
             next,
             number,
             hops,
@@ -147,11 +145,10 @@ impl<D: Copy> Aodv<D> {
     ) -> bool {
         self.begin_to_greet(node, now);
         let (rules, number) = (self.params.rules, target.number);
-        let routes = &mut self.routers[node as usize].routes;
         let mut is_new = false;
-        let known = routes.get_or_insert_with(target.node, || {
+        let known = self.routes.get_or_insert_with(node, target.node, || {
             is_new = true;
-            Route::new(target.node, next, number, hops, expires)
+            Route::new(next, number, hops, expires)
         });
         if is_new {
             return true;
@@ -174,9 +171,8 @@ impl<D: Copy> Aodv<D> {
     /// number (RFC 3561 sections 6.2, 6.5 and 6.7).
     pub(super) fn meet(&mut self, node: u32, neighbour: u32, now: Time, out: &mut impl Outbox<D>) {
         let until = now + self.params.active;
-        let routes = &mut self.routers[node as usize].routes;
-        let new = || Route::new(neighbour, neighbour, 0, 1, until);
-        let route = routes.get_or_insert_with(neighbour, new);
+        let new = || Route::new(neighbour, 0, 1, until);
+        let route = self.routes.get_or_insert_with(node, neighbour, new);
         // An old one is down first, so that what is known of its number stays right.
         route.is_usable(self.params.rules, now);
         (route.next, route.hops, route.state) = (neighbour, 1, State::Up);
@@ -189,9 +185,8 @@ impl<D: Copy> Aodv<D> {
     /// neighbour on the way back live on (RFC 3561 section 6.2).
     pub(super) fn renew_around(&mut self, node: u32, [source, next]: [u32; 2], now: Time) {
         let (rules, until) = (self.params.rules, now + self.params.active);
-        let routes = &mut self.routers[node as usize].routes;
         let mut renew = |target: u32| {
-            let route = routes.get_mut(target)?;
+            let route = self.routes.get_mut(node, target)?;
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(until);
             }
@@ -220,9 +215,9 @@ impl<D: Copy> Aodv<D> {
         let Some((packet, ends)) = packet else {
             return false;
         };
-        let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get(ends.source).map_or(0, |route| route.hops);
-        if let Some(route) = routes.get_mut(ends.target)
+        let back = self.routes.get(node, ends.source);
+        let back = back.map_or(0, |route| route.hops);
+        if let Some(route) = self.routes.get_mut(node, ends.target)
             && route.state != State::Down
             && node != ends.source
             && back > route.hops
@@ -239,14 +234,19 @@ impl<D: Copy> Aodv<D> {
     /// A neighbour of `node` has stopped answering: routes over it are broken.
     pub fn broken(&mut self, node: u32, neighbour: u32, out: &mut impl Outbox<D>) {
         let rules = self.params.rules;
-        let router = &mut self.routers[node as usize];
         let mut all = Unreachable::default();
-        for route in router.routes.sorted() {
+        for target in self.routes.known(node) {
+            let Some(route) = self.routes.get_mut(node, target) else {
+                continue;
+            };
             route.precursors.remove(neighbour);
             if route.state != State::Down && route.next == neighbour {
                 route.fall();
-                let (node, number) = (route.target, route.number);
-                let lost = Sequenced { node, number };
+                let number = route.number;
+                let lost = Sequenced {
+                    node: target,
+                    number,
+                };
                 match rules {
                     Rules::Standard => all.add(lost, route.precursors.take()),
                     Rules::Ns2 => all.lost.push(lost),
@@ -268,14 +268,13 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let rules = self.params.rules;
-        let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get_mut(ends.source).and_then(|route| {
+        let back = self.routes.get_mut(node, ends.source).and_then(|route| {
             let is_known = rules == Rules::Standard && route.is_usable(rules, now);
             is_known.then_some(route.next)
         });
         let target = Sequenced {
             node: ends.target,
-            number: routes.get(ends.target).map_or(0, |route| route.number),
+            number: self.number_of(node, ends.target),
         };
         let lost = Unreachable {
             lost: alloc::vec![target],
@@ -295,11 +294,10 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let rules = self.params.rules;
-        let router = &mut self.routers[node as usize];
         let (mut further, mut is_concerned) = (Unreachable::default(), false);
         for &target in lost {
             let number = target.number;
-            if let Some(route) = router.routes.get_mut(target.node)
+            if let Some(route) = self.routes.get_mut(node, target.node)
                 && route.state != State::Down
                 && route.next == from
                 && (rules == Rules::Standard || route.number <= number)

@@ -118,7 +118,7 @@ impl<D: Copy> Aodv<D> {
     /// Loses what waits for a target that was not found.
     fn give_up(&mut self, node: u32, target: u32, out: &mut impl Outbox<D>) {
         let router = &mut self.routers[node as usize];
-        if let Some(route) = router.routes.get_mut(target)
+        if let Some(route) = self.routes.get_mut(node, target)
             && route.state == State::Mending
         {
             route.state = State::Down;
@@ -136,7 +136,7 @@ impl<D: Copy> Aodv<D> {
         let params = self.params;
         let [first, more, most] = params.ring;
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get(target);
+        let known = self.routes.get(node, target);
         let search = router.searches.entry(target).or_default();
         let beyond = |hops: u8| {
             let hops = Some(hops).filter(|hops| *hops < most);

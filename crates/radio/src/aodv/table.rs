@@ -1,94 +1,90 @@
-//! The routes of one node, by their targets.
+//! The routes of all nodes.
 //!
-//! Why a table by hash, and not a sorted list: a question that goes through the network is looked
-//! up at thousands of nodes, of which none is in a cache. A node that has heard of hundreds of
-//! others searches through half a dozen cache lines of a sorted list, and moves half of it for a
-//! new one. Here it is one line, mostly.
+//! By target, and by node within: a question that goes through the network makes a route to its
+//! origin at all nodes, one neighbour after the other. Their routes are side by side, in the
+//! processor's caches meanwhile. Thousands of nodes with a table each, of hundreds of targets, are
+//! in no cache.
 
 use super::routes::Route;
+use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 
-/// Slots of the smallest table.
-const FEWEST: usize = 4;
+/// Nodes whose routes are side by side. Where only few nodes hear of a target, the rest takes no
+/// memory.
+const BLOCK: usize = 64;
 
-/// Routes in no order.
-#[derive(Clone, Debug, Default)]
+/// By node, and by block before.
+type Blocks = Vec<Box<[Option<Route>]>>;
+
+#[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// A power of two, or none; a route is in the slot of its hash or as soon after it as one was
-    /// free. A quarter is free at least.
-    slots: Vec<Option<Route>>,
-    len: u32,
-    /// By how much a hash is shifted to be the number of a slot.
-    shift: u32,
+    /// By target. Without blocks where no node knows one, and an empty block where none of it does.
+    targets: Vec<Blocks>,
+    /// By node: the targets that it knows.
+    known: Vec<Vec<u32>>,
 }
 
 impl Table {
-    /// Where a target's route is, or the slot where it belongs; of a table with slots.
-    #[inline]
-    fn place(&self, target: u32) -> usize {
-        // Fibonacci hashing: numbers of neighbours differ in their low bits.
-        let hash = target.wrapping_mul(0x9e37_79b1);
-        let mut place = (hash >> self.shift) as usize;
-        let mask = self.slots.len() - 1;
-        loop {
-            place &= mask;
-            match &self.slots[place] {
-                Some(route) if route.target != target => place += 1,
-                _ => return place,
-            }
+    /// Of so many nodes, which know none.
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            targets: vec![Vec::new(); nodes],
+            known: vec![Vec::new(); nodes],
         }
     }
 
+    /// What a node knows of a target.
     #[inline]
-    pub(super) fn get(&self, target: u32) -> Option<&Route> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        self.slots[self.place(target)].as_ref()
+    pub(super) fn get(&self, node: u32, target: u32) -> Option<&Route> {
+        let node = node as usize;
+        let block = self.targets[target as usize].get(node / BLOCK)?;
+        block.get(node % BLOCK)?.as_ref()
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, target: u32) -> Option<&mut Route> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        let place = self.place(target);
-        self.slots[place].as_mut()
+    pub(super) fn get_mut(&mut self, node: u32, target: u32) -> Option<&mut Route> {
+        let node = node as usize;
+        let block = self.targets[target as usize].get_mut(node / BLOCK)?;
+        block.get_mut(node % BLOCK)?.as_mut()
     }
 
-    /// The route to a target; `new` makes it if there is none.
+    /// A node's route to a target; `new` makes it if there is none.
     #[inline]
     pub(super) fn get_or_insert_with(
         &mut self,
+        node: u32,
         target: u32,
         new: impl FnOnce() -> Route,
     ) -> &mut Route {
-        if self.slots.len() * 3 <= self.len as usize * 4 {
-            self.grow();
+        if self.get(node, target).is_none() {
+            self.make_room(node, target);
         }
-        let place = self.place(target);
-        let slot = &mut self.slots[place];
-        self.len += u32::from(slot.is_none());
+        let blocks = &mut self.targets[target as usize];
+        let slot = &mut blocks[node as usize / BLOCK][node as usize % BLOCK];
         slot.get_or_insert_with(new)
     }
 
-    #[cold]
-    fn grow(&mut self) {
-        let slots = (self.slots.len() * 2).max(FEWEST);
-        self.shift = u32::BITS - slots.ilog2();
-        let before = core::mem::take(&mut self.slots);
-        self.slots.resize_with(slots, || None);
-        for route in before.into_iter().flatten() {
-            let place = self.place(route.target);
-            self.slots[place] = Some(route);
+    /// A node is going to know a target.
+    #[inline(never)]
+    fn make_room(&mut self, node: u32, target: u32) {
+        let nodes = self.known.len();
+        let blocks = &mut self.targets[target as usize];
+        if blocks.is_empty() {
+            blocks.resize(nodes.div_ceil(BLOCK), Box::default());
         }
+        let block = &mut blocks[node as usize / BLOCK];
+        if block.is_empty() {
+            *block = vec![None; nodes.min(BLOCK)].into_boxed_slice();
+        }
+        self.known[node as usize].push(target);
     }
 
-    /// All, in the order of their targets.
-    pub(super) fn sorted(&mut self) -> impl Iterator<Item = &mut Route> {
-        let mut routes: Vec<_> = self.slots.iter_mut().flatten().collect();
-        routes.sort_unstable_by_key(|route| route.target);
-        routes.into_iter()
+    /// The targets that a node knows, ascending.
+    pub(super) fn known(&mut self, node: u32) -> Vec<u32> {
+        let known = &mut self.known[node as usize];
+        known.sort_unstable();
+        known.clone()
     }
 }
 
@@ -101,31 +97,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_a_map(steps in prop::collection::vec((0..60_u32, 0..3_u8, any::<u32>()), 0..300)) {
-            let (mut table, mut model) = (Table::default(), BTreeMap::new());
-            for (target, step, value) in steps {
-                // Far apart too.
-                let target = if target < 40 { target } else { target << 26 | 3 };
-                let new = || Route::new(target, value, 0, 1, Time::ZERO);
+        fn is_a_map_at_each_node(
+            nodes in 1..200_u32,
+            steps in prop::collection::vec(
+                (any::<prop::sample::Index>(), 0..60_u32, 0..3_u8, any::<u32>()),
+                0..300,
+            ),
+        ) {
+            let (mut table, mut model) = (Table::new(nodes as usize), BTreeMap::new());
+            for (node, target, step, value) in steps {
+                let (node, target) = (node.index(nodes as usize) as u32 / 3, target % nodes);
+                let new = || Route::new(value, 0, 1, Time::ZERO);
                 match step {
                     0 => {
-                        let ours = table.get_or_insert_with(target, new).next;
-                        prop_assert_eq!(ours, *model.entry(target).or_insert(value));
+                        let ours = table.get_or_insert_with(node, target, new).next;
+                        prop_assert_eq!(ours, *model.entry((node, target)).or_insert(value));
                     }
                     1 => {
-                        if let Some(route) = table.get_mut(target) {
+                        if let Some(route) = table.get_mut(node, target) {
                             route.next = value;
                         }
-                        model.entry(target).and_modify(|next| *next = value);
+                        model.entry((node, target)).and_modify(|next| *next = value);
                     }
                     _ => {
-                        let ours = table.get(target).map(|route| route.next);
-                        prop_assert_eq!(ours, model.get(&target).copied());
+                        let ours = table.get(node, target).map(|route| route.next);
+                        prop_assert_eq!(ours, model.get(&(node, target)).copied());
                     }
                 }
-                let ours: Vec<_> = table.sorted().map(|route| (route.target, route.next)).collect();
-                let wanted: Vec<_> = model.iter().map(|(target, next)| (*target, *next)).collect();
-                prop_assert_eq!(ours, wanted);
+                let of_node = model.keys().filter(|(other, _)| *other == node);
+                let wanted: Vec<u32> = of_node.map(|(_, target)| *target).collect();
+                prop_assert_eq!(table.known(node), wanted);
             }
         }
     }

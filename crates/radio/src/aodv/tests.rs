@@ -53,8 +53,8 @@ impl Outbox<Data> for World {
     fn purge(&mut self, _node: u32, _neighbour: u32) {}
 }
 
-fn route(routing: &Aodv<Data>, node: usize, target: u32) -> &Route {
-    let route = routing.routers[node].routes.get(target);
+fn route(routing: &Aodv<Data>, node: u32, target: u32) -> &Route {
+    let route = routing.routes.get(node, target);
     route.expect("a target that is known")
 }
 
