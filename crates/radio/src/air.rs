@@ -13,6 +13,7 @@
 //! threshold of hearing.
 
 use crate::access::{Access, Beginning, Ending};
+use crate::ahead::MANY;
 use crate::phy::{Neighbours, Place};
 use crate::profile::Profile;
 use crate::station::{Answer, Backoff, Counts, Hearing, Phase};
@@ -35,9 +36,12 @@ struct Transmission {
 #[derive(Clone, Debug)]
 pub struct Air<P> {
     /// Apart from the stations: those that hear a frame are walked while they change.
-    neighbours: Neighbours,
-    access: Access<P>,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) access: Access<P>,
     frames: u64,
+    /// Whether there are so many stations that memory is asked for, and whose was last.
+    is_large: bool,
+    pub(crate) asked: [u32; 4],
 }
 
 impl<P: Copy> Air<P> {
@@ -53,6 +57,8 @@ impl<P: Copy> Air<P> {
             neighbours: Neighbours::new(&profile, places, powers),
             access: Access::new(profile, places.len(), dice),
             frames: 0,
+            is_large: places.len() >= MANY,
+            asked: [0; 4],
         }
     }
 
@@ -132,6 +138,9 @@ impl<P: Copy> Air<P> {
             let (station, at) = self.access.timers.first();
             if at > now {
                 return (at < Time::MAX).then_some(at);
+            }
+            if self.is_large {
+                self.look_ahead(upper);
             }
             self.act(station, now, upper);
             self.access.arm(station);

@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 mod access;
+mod ahead;
 mod air;
 mod aodv;
 mod arp;
@@ -33,9 +34,6 @@ pub use phy::{Neighbour, Neighbours, Place};
 pub use profile::{Profile, Propagation, Rules};
 pub use station::Counts;
 pub use upper::{Frame, FrameKind, Outgoing, Taken, Upper};
-
-/// Bytes that a processor fetches at once.
-const LINE: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -117,26 +117,28 @@ pub(crate) struct Station {
     pub(crate) is_reached: bool,
 }
 
-const _: () = assert!(size_of::<Station>() == crate::LINE);
+const _: () = assert!(size_of::<Station>() == sojourn_memory::LINE);
 
-/// What else a station is: what it has to send, and what it has done.
+/// What else a station is: what it has to send, and what it has done. In this order, so that what
+/// most of it needs comes first.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Work<P> {
-    /// The answer that it owes.
-    answer: Option<Answer>,
-    /// When it asks for a packet again; `Time::MAX` for never.
-    asks: Time,
-    /// When it stops waiting for an answer.
-    pub(crate) patience: Time,
-    pub(crate) window: u32,
     /// The frame that it sends.
     pub(crate) own: u64,
+    /// When it stops waiting for an answer.
+    pub(crate) patience: Time,
+    /// When it asks for a packet again; `Time::MAX` for never.
+    asks: Time,
     /// How long its frame reserves the medium after its end.
     pub(crate) reserves: Span,
     /// Addressee of its frame; none for all.
     pub(crate) to: Option<u32>,
     pub(crate) short: u32,
     pub(crate) long: u32,
+    pub(crate) window: u32,
+    /// The answer that it owes.
+    answer: Option<Answer>,
     pub(crate) packet: Option<Outgoing<P>>,
     pub(crate) dice: Stream,
     pub(crate) counts: Counts,

@@ -81,6 +81,13 @@ impl Timers {
         self.first
     }
 
+    /// The stations that come first of each fourth of all, among which most often the next ones
+    /// are. Of more than four stations.
+    pub(crate) fn soon(&self) -> [u32; GROUP] {
+        let root = self.levels.last().and_then(|level| level.first());
+        root.map_or([0; GROUP], |root| root.stations)
+    }
+
     /// Apart from [`Timers::set`], which is in many places.
     #[inline(never)]
     fn catch_up(&mut self) {

@@ -9,6 +9,7 @@ use crate::calendar::{Owner, OwnerKey};
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use crate::tap::Seen;
+use sojourn_memory::fetch;
 use sojourn_qdisc::{Dequeue, Packet as _};
 use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile, Upper};
 use sojourn_random::Stream;
@@ -221,6 +222,12 @@ impl Upper for Above<'_> {
         }
         let recorder = &mut passage.interfaces[station as usize].recorder;
         recorder.radio(now, RadioEvent::GivenUp);
+    }
+
+    fn expect(&self, station: u32) {
+        self.passage.interfaces[station as usize].fetch_radio();
+        fetch(&self.drivers.hops[station as usize]);
+        fetch(&self.drivers.waiting[station as usize]);
     }
 
     fn sent(&mut self, frame: &Frame<'_, Packet>) {
