@@ -12,6 +12,7 @@ use crate::timers::Timers;
 use crate::upper::{FrameKind, Outgoing, Taken, Upper};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable as select;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -85,6 +86,7 @@ impl<P: Copy> Access<P> {
                 difs: profile.difs(),
                 eifs: profile.eifs(),
                 slot: profile.slot,
+                disturbed: (profile.rules == Rules::Ns2).then(|| profile.eifs()),
             },
             ack,
             rts: profile.airtime(RTS, profile.answer_rate),
@@ -201,12 +203,9 @@ impl<P: Copy> Access<P> {
         let delay = neighbour.delay();
         let (start, end) = (beginning.now + delay, beginning.end + delay);
         if other.frame == 0 {
-            let is_lost = !neighbour.decodes() || other.is_sending_at(start);
-            other.hearing = if is_lost {
-                Hearing::Garbled
-            } else {
-                Hearing::Clear
-            };
+            // Without a branch: of dozens of stations a processor would guess it wrong.
+            let is_lost = !neighbour.decodes() | other.is_sending_at(start);
+            other.hearing = select(is_lost, Hearing::Garbled, Hearing::Clear);
             (other.frame, other.heard_until) = (beginning.frame, end);
             other.power = neighbour.power;
             if other.halt(start, self.spaces.slot) {
@@ -306,13 +305,7 @@ impl<P: Copy> Access<P> {
             return self.meant(ending, neighbour, at, upper);
         }
         let is_clear = other.hearing == Hearing::Clear;
-        if is_clear {
-            other.erred = false;
-            // Of one to all that is no time after its end.
-            other.reserved = other.reserved.max(at + ending.reserves);
-        } else {
-            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
-        }
+        other.ends(is_clear, ending.reserves, neighbour, at, &self.spaces);
         // A frame that is not for it changes nothing but its backoff.
         if other.resume(ending.now, &self.spaces) {
             let due = other.due(&self.works[station as usize]);
@@ -366,7 +359,7 @@ impl<P: Copy> Access<P> {
             other.erred = false;
             self.reached(ending, station, at, upper);
         } else {
-            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
+            other.ends(false, Span::ZERO, neighbour, at, &self.spaces);
             if ending.kind == FrameKind::Data && hearing == Hearing::Collided {
                 self.collided(ending.from, ending.now, upper);
             }

@@ -62,6 +62,11 @@ impl<P: Copy> Air<P> {
         }
     }
 
+    /// Whether there are so many stations that memory is asked for ahead.
+    pub const fn is_large(&self) -> bool {
+        self.is_large
+    }
+
     /// The constants.
     pub const fn profile(&self) -> &Profile {
         &self.access.profile

@@ -23,6 +23,7 @@ mod table;
 pub use message::{Message, Sequenced};
 pub use params::AodvParams;
 
+use crate::ahead::MANY;
 use crate::profile::Rules;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
@@ -31,6 +32,7 @@ use message::{Reply, Request};
 use met::Met;
 use routes::State;
 use search::Search;
+use sojourn_memory::{LINE, fetch_part};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 use table::Table;
@@ -182,6 +184,26 @@ impl<D: Copy> Aodv<D> {
     /// When something is next due; [`Aodv::run`] does it.
     pub fn due(&self) -> Option<Time> {
         self.calendar.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Asks for what a message needs that comes to a node.
+    #[inline]
+    pub fn fetch(&self, node: u32) {
+        fetch_part(&self.routers[node as usize], 0..LINE);
+    }
+
+    /// The node of what is next due, where there are so many that its memory is asked for.
+    pub fn next_sender(&self) -> Option<u32> {
+        if self.routers.len() < MANY {
+            return None;
+        }
+        let Reverse((.., place)) = self.calendar.peek()?;
+        let due = self.dues[*place].as_ref()?;
+        let (Due::Send { node, .. }
+        | Due::Search { node, .. }
+        | Due::Release { node, .. }
+        | Due::Hello { node }) = *due;
+        Some(node)
     }
 
     fn schedule(&mut self, at: Time, due: Due<D>) {
