@@ -86,7 +86,6 @@ impl<P: Copy> Access<P> {
                 difs: profile.difs(),
                 eifs: profile.eifs(),
                 slot: profile.slot,
-                disturbed: (profile.rules == Rules::Ns2).then(|| profile.eifs()),
             },
             ack,
             rts: profile.airtime(RTS, profile.answer_rate),
@@ -305,7 +304,13 @@ impl<P: Copy> Access<P> {
             return self.meant(ending, neighbour, at, upper);
         }
         let is_clear = other.hearing == Hearing::Clear;
-        other.ends(is_clear, ending.reserves, neighbour, at, &self.spaces);
+        if is_clear {
+            other.erred = false;
+            // Of one to all that is no time after its end.
+            other.reserved = other.reserved.max(at + ending.reserves);
+        } else {
+            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
+        }
         // A frame that is not for it changes nothing but its backoff.
         if other.resume(ending.now, &self.spaces) {
             let due = other.due(&self.works[station as usize]);
@@ -359,7 +364,7 @@ impl<P: Copy> Access<P> {
             other.erred = false;
             self.reached(ending, station, at, upper);
         } else {
-            other.ends(false, Span::ZERO, neighbour, at, &self.spaces);
+            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
             if ending.kind == FrameKind::Data && hearing == Hearing::Collided {
                 self.collided(ending.from, ending.now, upper);
             }

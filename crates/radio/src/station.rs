@@ -2,9 +2,9 @@
 
 use crate::errors::Errors;
 use crate::phy::Neighbour;
+use crate::profile::Rules;
 use crate::upper::{Frame, FrameKind, Outgoing};
 use alloc::vec::Vec;
-use core::hint::select_unpredictable as select;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -62,8 +62,6 @@ pub(crate) struct Spaces {
     pub(crate) eifs: Span,
     /// Length of a slot.
     pub(crate) slot: Span,
-    /// By ns-2's rules: how long the medium is reserved after a frame that cannot be received.
-    pub(crate) disturbed: Option<Span>,
 }
 
 /// What of a frame is sent at which rate.
@@ -369,25 +367,21 @@ impl Station {
         resumes
     }
 
-    /// A frame ends that it has heard, `is_clear` so that it could receive it. Without a branch on
-    /// that, which a processor would guess wrong.
+    /// A frame ends that it cannot receive.
     #[inline]
-    pub(crate) fn ends(
+    pub(crate) fn garbled(
         &mut self,
-        is_clear: bool,
-        reserves: Span,
         neighbour: &Neighbour,
         at: Time,
+        rules: Rules,
         spaces: &Spaces,
     ) {
-        // One that reserves nothing ends no later than it was heard.
-        let garbled = spaces.disturbed.unwrap_or_default();
-        self.reserved = self.reserved.max(at + select(is_clear, reserves, garbled));
-        let is_error = match spaces.disturbed {
-            Some(_) => self.erred,
-            None => neighbour.decodes() | (self.hearing == Hearing::Collided),
-        };
-        self.erred = is_error & !is_clear;
+        match rules {
+            Rules::Ns2 => self.reserved = self.reserved.max(at + spaces.eifs),
+            Rules::Standard => {
+                self.erred = neighbour.decodes() || self.hearing == Hearing::Collided;
+            }
+        }
     }
 
     /// The medium becomes busy at `at`: slots that are over count no more. Returns whether a
