@@ -159,6 +159,7 @@ mod tests {
                 if earliest < Time::MAX {
                     let lowest = model.iter().position(|time| *time == earliest);
                     prop_assert_eq!(Some(first as usize), lowest);
+                    prop_assert!(stations <= GROUP || timers.soon().contains(&first));
                 }
             }
         }
