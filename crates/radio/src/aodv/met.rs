@@ -47,9 +47,8 @@ impl Met {
 
     /// A node meets a question. Returns whether it remembers none with this origin and number.
     pub(super) fn is_new(&mut self, node: u32, origin: u32, id: u32, now: Time) -> bool {
-        let known = self.by_origin[origin as usize].iter().rev();
-        let known = known.copied().find(|(known, _)| *known == id);
-        let place = match known {
+        let questions = self.by_origin[origin as usize].iter().rev();
+        let place = match questions.copied().find(|(known, _)| *known == id) {
             Some((_, place)) => place,
             None => self.begin(origin, id, now),
         };

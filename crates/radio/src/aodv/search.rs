@@ -2,7 +2,7 @@
 //! sections 6.3 and 6.4; ns-2's rules in `sendRequest` and `rt_purge` of its `aodv.cc`).
 
 use super::message::{Request, Sequenced};
-use super::routes::State;
+use super::route::{State, look};
 use super::{Aodv, Due, Lost, Message, Outbox};
 use crate::profile::Rules;
 use alloc::collections::VecDeque;
@@ -14,15 +14,6 @@ const TIMEOUT_BUFFER: u64 = 2;
 const LONGEST: Span = Span::from_secs(10);
 /// Answers of which ns-2 keeps the time.
 const KEPT: usize = 3;
-
-/// ns-2 looks every half second which routes are old and which packets still wait.
-const LOOK: Span = Span::from_millis(500);
-
-/// When ns-2 next looks, at `time` or after it.
-pub(super) fn look(time: Time) -> Time {
-    let nanos = time.as_nanos().div_ceil(LOOK.as_nanos());
-    Time::ZERO + LOOK * nanos
-}
 
 /// A node's questions for one target.
 #[derive(Clone, Copy, Debug, Default)]

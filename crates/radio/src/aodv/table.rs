@@ -5,7 +5,7 @@
 //! processor's caches meanwhile. Thousands of nodes with a table each, of hundreds of targets, are
 //! in no cache.
 
-use super::routes::Route;
+use super::route::Route;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;

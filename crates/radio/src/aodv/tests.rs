@@ -1,6 +1,6 @@
 //! AODV over networks that are graphs: every message takes a millisecond and is never lost.
 
-use super::routes::Route;
+use super::route::Route;
 use super::*;
 use proptest::prelude::*;
 use std::format;
