@@ -7,10 +7,12 @@
 use crate::errors::Errors;
 use crate::phy::Neighbour;
 use crate::profile::{ACK, Profile, RTS, Rules};
-use crate::station::{Answer, Hearing, Parts, Phase, Spaces, Station};
+use crate::station::{Answer, Backoff, Hearing, Parts, Phase, Spaces, Station, Work};
 use crate::timers::Timers;
 use crate::upper::{FrameKind, Outgoing, Taken, Upper};
+use alloc::vec;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable as select;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -30,9 +32,20 @@ pub(crate) struct Access<P> {
     aired: (u32, bool, Span),
     /// How long a station waits for an answer after its own frame.
     pub(crate) patience: Span,
-    pub(crate) stations: Vec<Station<P>>,
+    pub(crate) stations: Vec<Station>,
+    /// By station too.
+    pub(crate) works: Vec<Work<P>>,
     /// When each station has to do something.
     pub(crate) timers: Timers,
+}
+
+/// A frame that begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
+    pub(crate) frame: u64,
+    pub(crate) now: Time,
+    pub(crate) end: Time,
+    pub(crate) parts: Parts,
 }
 
 /// A frame that ends.
@@ -47,6 +60,9 @@ pub(crate) struct Ending {
     pub(crate) now: Time,
 }
 
+/// Least SINR of a preamble that is detected, as a factor of power: 4 dB, the default of ns-3's
+/// `ThresholdPreambleDetectionModel`.
+const PREAMBLE: f64 = 2.511_886;
 /// ns-2's allowance for the way of a frame.
 const NS2_PROPAGATION: Span = Span::from_micros(2);
 
@@ -64,11 +80,12 @@ impl<P: Copy> Access<P> {
             // aSIFSTime + aSlotTime + aPHY-RX-START-Delay; a frame heard by then is waited for.
             Rules::Standard => profile.sifs + profile.slot + profile.receive_start(),
         };
-        let station = |index| Station::new(profile.cw_min, dice(index));
+        let work = |index| Work::new(profile.cw_min, dice(index));
         Self {
             spaces: Spaces {
                 difs: profile.difs(),
                 eifs: profile.eifs(),
+                slot: profile.slot,
             },
             ack,
             rts: profile.airtime(RTS, profile.answer_rate),
@@ -76,7 +93,8 @@ impl<P: Copy> Access<P> {
             errors: rates.map(|rate| [profile.header_at(rate).1, rate].map(Errors::of)),
             aired: (0, true, profile.airtime(0, profile.basic_rate)),
             patience,
-            stations: (0..stations).map(station).collect(),
+            stations: vec![Station::new(); stations],
+            works: (0..stations).map(work).collect(),
             timers: Timers::new(stations),
             profile,
         }
@@ -85,47 +103,53 @@ impl<P: Copy> Access<P> {
     /// Something about a station has changed that may move what it has to do.
     #[inline]
     pub(crate) fn arm(&mut self, station: u32) {
-        let due = self.stations[station as usize].due(self.profile.slot);
+        let (own, work) = self.both(station);
+        let due = own.due(work);
         self.timers.set(station, due);
+    }
+
+    /// What a station is, in both parts.
+    #[inline]
+    pub(crate) fn both(&mut self, station: u32) -> (&mut Station, &mut Work<P>) {
+        let station = station as usize;
+        (&mut self.stations[station], &mut self.works[station])
     }
 
     /// Takes the next packet and begins to wait for its turn.
     pub(crate) fn fetch(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let taken = upper.take(station, now);
-        let own = &mut self.stations[station as usize];
-        own.asks = Time::MAX;
+        let (rules, spaces) = (self.profile.rules, self.spaces);
+        let (own, work) = self.both(station);
+        own.ask_at(work, Time::MAX);
         let packet = match taken {
             Taken::Packet(packet) => packet,
-            Taken::NotBefore(at) => {
-                own.asks = at;
-                return;
-            }
+            Taken::NotBefore(at) => return own.ask_at(work, at),
             Taken::Nothing => return,
         };
-        (own.packet, own.delivered) = (Some(packet), false);
-        if own.backing_off || matches!(own.phase, Phase::Awaiting(_)) {
+        (work.packet, own.delivered) = (Some(packet), false);
+        if own.backoff != Backoff::None || matches!(own.phase, Phase::Awaiting(_)) {
             return;
         }
-        let rules = self.profile.rules;
         if rules == Rules::Standard && own.is_free() && own.idle_since() <= now {
             // Idle: after DIFS at once (9.2.5.1).
-            (own.backing_off, own.halted, own.slots) = (true, false, 0);
-            own.counts_from = (own.idle_since() + own.space(&self.spaces)).max(now);
-            return;
+            own.slots = 0;
+            let from = (own.idle_since() + own.space(&spaces)).max(now);
+            return own.count_from(from, spaces.slot);
         }
         self.back_off(station, now);
     }
 
     /// Draws a backoff, which counts from DIFS after the medium is idle.
     pub(crate) fn back_off(&mut self, station: u32, now: Time) {
-        let own = &mut self.stations[station as usize];
-        let values = match self.profile.rules {
-            Rules::Ns2 => own.window,
-            Rules::Standard => own.window + 1,
+        let (rules, spaces) = (self.profile.rules, self.spaces);
+        let (own, work) = self.both(station);
+        let values = match rules {
+            Rules::Ns2 => work.window,
+            Rules::Standard => work.window + 1,
         };
-        own.slots = own.dice.below(values.max(1).into()) as u32;
-        (own.backing_off, own.halted) = (true, true);
-        own.resume(now, &self.spaces);
+        own.slots = work.dice.below(values.max(1).into()) as u32;
+        own.backoff = Backoff::Halted;
+        own.resume(now, &spaces);
     }
 
     /// The parts of a frame that begins at `now`.
@@ -161,13 +185,70 @@ impl<P: Copy> Access<P> {
 
     /// Airtime of a station's frame of this kind.
     fn airtime(&mut self, station: u32, kind: FrameKind) -> Span {
-        let packet = self.stations[station as usize].packet.as_ref();
+        let packet = self.works[station as usize].packet.as_ref();
         match (kind, packet) {
             (FrameKind::Data, Some(&Outgoing { bytes, to, .. })) => {
                 self.data_airtime(bytes, to.is_none())
             }
             (FrameKind::Rts, _) => self.rts,
             _ => self.ack,
+        }
+    }
+
+    /// A frame begins at a station that hears it.
+    #[inline]
+    pub(crate) fn begin(&mut self, beginning: &Beginning, neighbour: &Neighbour) {
+        let other = &mut self.stations[neighbour.station as usize];
+        let delay = neighbour.delay();
+        let (start, end) = (beginning.now + delay, beginning.end + delay);
+        if other.frame == 0 {
+            // Without a branch: of dozens of stations a processor would guess it wrong.
+            let is_lost = !neighbour.decodes() | other.is_sending_at(start);
+            other.hearing = select(is_lost, Hearing::Garbled, Hearing::Clear);
+            (other.frame, other.heard_until) = (beginning.frame, end);
+            other.power = neighbour.power;
+            if other.halt(start, self.spaces.slot) {
+                let due = other.due(&self.works[neighbour.station as usize]);
+                self.timers.set(neighbour.station, due);
+            }
+        } else if other.power >= self.profile.capture.unwrap_or_default() * neighbour.power {
+            if self.profile.rules == Rules::Ns2 {
+                other.reserved = other.reserved.max(end + self.spaces.eifs);
+            }
+        } else {
+            other.hearing = Hearing::Collided;
+            if end > other.heard_until {
+                (other.frame, other.heard_until) = (beginning.frame, end);
+                other.power = neighbour.power;
+            }
+        }
+    }
+
+    /// By SINR: a frame begins at stations that hear it among others.
+    ///
+    /// A station receives it if it receives none yet and its preamble stands out ([`PREAMBLE`]); it
+    /// stays with a frame to its end, as ns-3's does.
+    #[inline(never)]
+    pub(crate) fn begin_among(&mut self, beginning: &Beginning, neighbours: &[Neighbour]) {
+        let &Beginning { frame, now, .. } = beginning;
+        for neighbour in neighbours {
+            let other = &mut self.stations[neighbour.station as usize];
+            let work = &mut self.works[neighbour.station as usize];
+            other.judge(work, &self.errors, now);
+            let delay = neighbour.delay();
+            let start = now + delay;
+            let halts = !other.hears() && other.halt(start, self.spaces.slot);
+            let stands_out = neighbour.power >= PREAMBLE * work.interference(frame);
+            other.reach(work, frame, neighbour.power);
+            let receives = other.frame == 0 && neighbour.decodes() && stands_out;
+            if receives && !other.is_sending_at(start) {
+                (other.frame, other.hearing) = (frame, Hearing::Clear);
+                (other.power, other.heard_until) = (neighbour.power, beginning.end + delay);
+                (work.parts, work.judged) = (beginning.parts, now);
+            }
+            if halts {
+                self.timers.set(neighbour.station, other.due(work));
+            }
         }
     }
 
@@ -179,83 +260,117 @@ impl<P: Copy> Access<P> {
         neighbour: &Neighbour,
         upper: &mut impl Upper<Packet = P>,
     ) {
-        let at = ending.now + neighbour.delay;
-        let other = &mut self.stations[neighbour.station as usize];
+        let at = ending.now + neighbour.delay();
+        let station = neighbour.station as usize;
+        let other = &mut self.stations[station];
         if self.profile.capture.is_none() {
-            other.judge(&self.errors, ending.now);
+            other.judge(&mut self.works[station], &self.errors, ending.now);
         }
         let comes_through = other.frame == ending.frame
             && other.hearing == Hearing::Clear
             && !other.is_sending_at(at);
         if comes_through {
             let airtime = self.airtime(ending.from, ending.kind);
-            let sender = &self.stations[ending.from as usize];
+            let sender = &self.works[ending.from as usize];
             let frame = sender.sent(ending.from, ending.kind, at - airtime, airtime);
             upper.received(neighbour.station, &frame, neighbour.power);
         }
     }
 
     /// A frame ends at one of those that hear it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is what the loop over them does")]
+    #[inline(always)]
     pub(crate) fn heard(
         &mut self,
         ending: &Ending,
         neighbour: &Neighbour,
         upper: &mut impl Upper<Packet = P>,
     ) {
-        let &Ending { from, to, now, .. } = ending;
         let station = neighbour.station;
-        let is_meant = to == Some(station);
         let other = &mut self.stations[station as usize];
-        let at = now + neighbour.delay;
-        if self.profile.capture.is_none() {
-            other.judge(&self.errors, now);
-            other.heard.retain(|(frame, _)| *frame != ending.frame);
-            if other.frame != ending.frame {
-                return self.left_unreceived(ending, station, at, upper);
-            }
-        }
         if other.frame != ending.frame {
             // Another frame goes on here, or went over this one.
-            if is_meant && ending.kind == FrameKind::Data {
-                self.collided(from, now, upper);
+            if ending.to == Some(station) && ending.kind == FrameKind::Data {
+                self.collided(ending.from, ending.now, upper);
             }
             return;
         }
+        let at = ending.now + neighbour.delay();
         (other.frame, other.heard_until) = (0, at);
         if other.is_sending_at(at) {
             return;
         }
-        match other.hearing {
-            Hearing::Clear if is_meant => {
-                other.erred = false;
-                self.reached(ending, station, at, upper);
-            }
-            Hearing::Clear => {
-                other.erred = false;
-                if to.is_some() {
-                    other.reserved = other.reserved.max(at + ending.reserves);
-                } else if let Some(packet) = self.stations[from as usize].packet {
-                    upper.deliver(from, station, packet.packet, at + self.profile.relay);
-                }
-            }
-            hearing => {
-                match self.profile.rules {
-                    Rules::Ns2 => other.reserved = other.reserved.max(at + self.spaces.eifs),
-                    Rules::Standard => {
-                        other.erred = neighbour.decodes || hearing == Hearing::Collided;
-                    }
-                }
-                if is_meant && ending.kind == FrameKind::Data && hearing == Hearing::Collided {
-                    self.collided(from, now, upper);
-                }
-            }
+        if ending.to == Some(station) {
+            return self.meant(ending, neighbour, at, upper);
+        }
+        let is_clear = other.hearing == Hearing::Clear;
+        if is_clear {
+            other.erred = false;
+            // Of one to all that is no time after its end.
+            other.reserved = other.reserved.max(at + ending.reserves);
+        } else {
+            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
         }
         // A frame that is not for it changes nothing but its backoff.
-        let other = &mut self.stations[station as usize];
-        if other.resume(now, &self.spaces) || is_meant {
-            self.timers.set(station, other.due(self.profile.slot));
+        if other.resume(ending.now, &self.spaces) {
+            let due = other.due(&self.works[station as usize]);
+            self.timers.set(station, due);
         }
+        if is_clear
+            && ending.to.is_none()
+            && let Some(packet) = &self.works[ending.from as usize].packet
+        {
+            let at = at + self.profile.relay;
+            upper.deliver(ending.from, station, packet.packet, at);
+        }
+    }
+
+    /// By SINR: a frame ends at all that hear it.
+    #[inline(never)]
+    pub(crate) fn heard_among(
+        &mut self,
+        ending: &Ending,
+        neighbours: &[Neighbour],
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        for neighbour in neighbours {
+            let station = neighbour.station;
+            let other = &mut self.stations[station as usize];
+            let work = &mut self.works[station as usize];
+            other.judge(work, &self.errors, ending.now);
+            other.leave(work, ending.frame);
+            if other.frame == ending.frame {
+                self.heard(ending, neighbour, upper);
+            } else {
+                let at = ending.now + neighbour.delay();
+                self.left_unreceived(ending, station, at, upper);
+            }
+        }
+    }
+
+    /// A frame ends at its addressee, which has heard it and sends nothing.
+    #[inline(never)]
+    fn meant(
+        &mut self,
+        ending: &Ending,
+        neighbour: &Neighbour,
+        at: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let station = neighbour.station;
+        let other = &mut self.stations[station as usize];
+        let hearing = other.hearing;
+        if hearing == Hearing::Clear {
+            other.erred = false;
+            self.reached(ending, station, at, upper);
+        } else {
+            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
+            if ending.kind == FrameKind::Data && hearing == Hearing::Collided {
+                self.collided(ending.from, ending.now, upper);
+            }
+        }
+        self.stations[station as usize].resume(ending.now, &self.spaces);
+        self.arm(station);
     }
 
     /// By SINR: a frame ends at a station that did not receive it but heard its energy.
@@ -272,7 +387,7 @@ impl<P: Copy> Access<P> {
         }
         let is_sending = other.is_sending_at(at);
         if !is_sending && other.resume(ending.now, &self.spaces) {
-            let due = other.due(self.profile.slot);
+            let due = other.due(&self.works[station as usize]);
             self.timers.set(station, due);
         }
         if !is_sending && ending.to == Some(station) && ending.kind == FrameKind::Data {
@@ -282,7 +397,7 @@ impl<P: Copy> Access<P> {
 
     /// A data frame of a station was lost at its addressee, which hears another frame.
     fn collided(&mut self, from: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
-        self.stations[from as usize].counts.collided += 1;
+        self.works[from as usize].counts.collided += 1;
         upper.collided(from, now);
     }
 
@@ -301,7 +416,7 @@ impl<P: Copy> Access<P> {
             FrameKind::Data => self.received(from, station, at, upper),
             FrameKind::Rts => {
                 // Only where the medium is not reserved (9.2.5.7).
-                if own.reserved <= at && own.answer.is_none() && own.phase == Phase::Free {
+                if own.reserved <= at && !own.owes && own.phase == Phase::Free {
                     let reserves = ending.reserves - (self.ack + self.profile.sifs);
                     self.owe(station, FrameKind::Cts, from, reserves, at);
                 }
@@ -311,7 +426,8 @@ impl<P: Copy> Access<P> {
                 self.done(station, ending.now, upper);
             }
             FrameKind::Cts if own.phase == Phase::Awaiting(FrameKind::Cts) => {
-                (own.phase, own.short) = (Phase::Free, 0);
+                own.phase = Phase::Free;
+                self.works[station as usize].short = 0;
                 let reserves = self.profile.sifs + self.ack;
                 self.owe(station, FrameKind::Data, from, reserves, at);
             }
@@ -321,37 +437,38 @@ impl<P: Copy> Access<P> {
 
     /// Something is to be sent a SIFS from now.
     fn owe(&mut self, station: u32, kind: FrameKind, to: u32, reserves: Span, at: Time) {
-        let slot = self.profile.slot;
-        let own = &mut self.stations[station as usize];
+        let (slot, due) = (self.profile.slot, at + self.profile.sifs);
+        let (own, work) = self.both(station);
         own.halt(at, slot);
-        own.answer = Some(Answer {
+        let answer = Answer {
             kind,
             to,
-            due: at + self.profile.sifs,
+            due,
             reserves,
-        });
+        };
+        own.owe(work, answer);
     }
 
     /// A packet has come to its addressee, which says so and hands it on.
     fn received(&mut self, from: u32, station: u32, at: Time, upper: &mut impl Upper<Packet = P>) {
-        if self.stations[station as usize].answer.is_some() {
+        if self.stations[station as usize].owes {
             return;
         }
         self.owe(station, FrameKind::Ack, from, Span::ZERO, at);
         let sender = &mut self.stations[from as usize];
         if sender.delivered {
-            self.stations[station as usize].counts.duplicates += 1;
+            self.works[station as usize].counts.duplicates += 1;
             return;
         }
         sender.delivered = true;
-        if let Some(packet) = sender.packet {
+        if let Some(packet) = self.works[from as usize].packet {
             upper.deliver(from, station, packet.packet, at + self.profile.relay);
         }
     }
 
     /// A packet is done with: backoff before the next one.
     pub(crate) fn done(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
-        self.stations[station as usize].forget(self.profile.cw_min);
+        self.works[station as usize].forget(self.profile.cw_min);
         self.back_off(station, now);
         upper.finished(station, now);
         self.fetch(station, now, upper);
@@ -365,33 +482,34 @@ impl<P: Copy> Access<P> {
         now: Time,
         upper: &mut impl Upper<Packet = P>,
     ) {
-        let own = &mut self.stations[station as usize];
-        if self.profile.rules == Rules::Standard && own.frame != 0 && own.heard_until > now {
-            own.patience = own.heard_until;
+        let (rules, sifs) = (self.profile.rules, self.profile.sifs);
+        let (own, work) = self.both(station);
+        if rules == Rules::Standard && own.frame != 0 && own.heard_until > now {
+            work.patience = own.heard_until;
             return;
         }
         own.phase = Phase::Free;
         // An answer of its own that had to wait goes first.
-        if let Some(answer) = &mut own.answer {
-            answer.due = answer.due.max(now + self.profile.sifs);
+        if let Some(answer) = own.owed(work) {
+            answer.due = answer.due.max(now + sifs);
         }
-        let Some(packet) = own.packet else {
+        let Some(packet) = work.packet else {
             return;
         };
         let after_rts = awaited == FrameKind::Ack && self.needs_rts(packet.bytes);
-        let own = &mut self.stations[station as usize];
+        let work = &mut self.works[station as usize];
         let (count, most) = if after_rts {
-            (&mut own.long, self.profile.long_retries)
+            (&mut work.long, self.profile.long_retries)
         } else {
-            (&mut own.short, self.profile.short_retries)
+            (&mut work.short, self.profile.short_retries)
         };
         *count += 1;
         if *count < most {
-            own.window = (own.window * 2 + 1).min(self.profile.cw_max);
+            work.window = (work.window * 2 + 1).min(self.profile.cw_max);
             return self.back_off(station, now);
         }
-        own.counts.given_up += 1;
-        own.forget(self.profile.cw_min);
+        work.counts.given_up += 1;
+        work.forget(self.profile.cw_min);
         if let Some(to) = packet.to {
             upper.fail(station, to, packet.packet, now);
         }
@@ -399,7 +517,7 @@ impl<P: Copy> Access<P> {
         if self.profile.rules == Rules::Standard {
             self.back_off(station, now);
         }
-        if self.stations[station as usize].packet.is_none() {
+        if self.works[station as usize].packet.is_none() {
             self.fetch(station, now, upper);
         }
     }

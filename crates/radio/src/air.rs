@@ -12,17 +12,14 @@
 //! Left out: rate adaptation, fragmentation, power save, beacons; noise and interference below the
 //! threshold of hearing.
 
-use crate::access::{Access, Ending};
-use crate::phy::{Neighbour, Neighbours, Place};
-use crate::profile::{Profile, Rules};
-use crate::station::{Answer, Counts, Hearing, Parts, Phase, Station};
+use crate::access::{Access, Beginning, Ending};
+use crate::ahead::MANY;
+use crate::phy::{Neighbours, Place};
+use crate::profile::Profile;
+use crate::station::{Answer, Backoff, Counts, Hearing, Phase};
 use crate::upper::{FrameKind, Upper};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-
-/// Least SINR of a preamble that is detected, as a factor of power: 4 dB, the default of ns-3's
-/// `ThresholdPreambleDetectionModel`.
-const PREAMBLE: f64 = 2.511_886;
 
 /// A frame that a station begins to send.
 #[derive(Clone, Copy, Debug)]
@@ -39,9 +36,12 @@ struct Transmission {
 #[derive(Clone, Debug)]
 pub struct Air<P> {
     /// Apart from the stations: those that hear a frame are walked while they change.
-    neighbours: Neighbours,
-    access: Access<P>,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) access: Access<P>,
     frames: u64,
+    /// Whether there are so many stations that memory is asked for, and whose was last.
+    is_large: bool,
+    pub(crate) asked: [u32; 4],
 }
 
 impl<P: Copy> Air<P> {
@@ -57,7 +57,14 @@ impl<P: Copy> Air<P> {
             neighbours: Neighbours::new(&profile, places, powers),
             access: Access::new(profile, places.len(), dice),
             frames: 0,
+            is_large: places.len() >= MANY,
+            asked: [0; 4],
         }
+    }
+
+    /// Whether there are so many stations that memory is asked for ahead.
+    pub const fn is_large(&self) -> bool {
+        self.is_large
     }
 
     /// The constants.
@@ -72,14 +79,14 @@ impl<P: Copy> Air<P> {
 
     /// What a station has done.
     pub fn counts(&self, station: u32) -> Counts {
-        self.access.stations[station as usize].counts
+        self.access.works[station as usize].counts
     }
 
     /// The packets that stations have taken and no addressee has got yet.
     pub fn held(&self) -> impl Iterator<Item = &P> {
-        let stations = self.access.stations.iter();
-        let taken = stations.filter(|station| !station.delivered);
-        taken.filter_map(|station| station.packet.as_ref().map(|packet| &packet.packet))
+        let stations = self.access.stations.iter().zip(&self.access.works);
+        let taken = stations.filter(|(station, _)| !station.delivered);
+        taken.filter_map(|(_, work)| work.packet.as_ref().map(|packet| &packet.packet))
     }
 
     /// Puts a station elsewhere. A frame under way between it and one that is out of hearing then
@@ -96,15 +103,18 @@ impl<P: Copy> Air<P> {
     /// The end of a station's frame will not be heard by another, which does not wait for it.
     fn part(&mut self, from: u32, to: u32) {
         let sender = &self.access.stations[from as usize];
-        let (is_sending, frame) = (matches!(sender.phase, Phase::Sending(_)), sender.own);
-        let other = &mut self.access.stations[to as usize];
-        if is_sending && (other.frame == frame || other.heard.iter().any(|(f, _)| *f == frame)) {
-            other.heard.retain(|(heard, _)| *heard != frame);
+        if !matches!(sender.phase, Phase::Sending(_)) {
+            return;
+        }
+        let (frame, spaces) = (self.access.works[from as usize].own, self.access.spaces);
+        let (other, work) = self.access.both(to);
+        let left = other.leave(work, frame);
+        if other.frame == frame || left {
             if other.frame == frame {
                 other.frame = 0;
             }
             // From the time on at which the frame ends, which is to come.
-            other.resume(Time::ZERO, &self.access.spaces);
+            other.resume(Time::ZERO, &spaces);
             self.access.arm(to);
         }
     }
@@ -112,7 +122,7 @@ impl<P: Copy> Air<P> {
     /// A packet waits at a station.
     #[inline]
     pub fn waited_for(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
-        if self.access.stations[station as usize].packet.is_none() {
+        if self.access.works[station as usize].packet.is_none() {
             self.access.fetch(station, now, upper);
             self.access.arm(station);
         }
@@ -134,6 +144,9 @@ impl<P: Copy> Air<P> {
             if at > now {
                 return (at < Time::MAX).then_some(at);
             }
+            if self.is_large {
+                self.look_ahead(upper);
+            }
             self.act(station, now, upper);
             self.access.arm(station);
         }
@@ -142,21 +155,20 @@ impl<P: Copy> Air<P> {
     /// Does what is due.
     fn act(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let access = &mut self.access;
-        let slot = access.profile.slot;
-        let own = &mut access.stations[station as usize];
+        let (own, work) = access.both(station);
         match own.phase {
             Phase::Sending(kind) => self.end(station, kind, now, upper),
             Phase::Awaiting(kind) => access.unanswered(station, kind, now, upper),
             Phase::Free => {
-                if let Some(answer) = own.answer.take_if(|answer| answer.due <= now) {
+                if let Some(answer) = own.answer(work, now) {
                     self.answer(station, answer, now, upper);
                 } else {
-                    if own.backing_off && !own.halted && own.backoff_end(slot) <= now {
-                        own.backing_off = false;
+                    if own.backoff == Backoff::Counting && own.backoff_end <= now {
+                        own.backoff = Backoff::None;
                     }
-                    if own.packet.is_none() && own.asks <= now {
+                    if work.packet.is_none() && work.asks_at(now) {
                         access.fetch(station, now, upper);
-                    } else if own.packet.is_some() && !own.backing_off {
+                    } else if work.packet.is_some() && own.backoff == Backoff::None {
                         self.attempt(station, now, upper);
                     }
                 }
@@ -167,7 +179,7 @@ impl<P: Copy> Air<P> {
     /// Its turn has come.
     fn attempt(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let access = &mut self.access;
-        let Some(packet) = &access.stations[station as usize].packet else {
+        let Some(packet) = &access.works[station as usize].packet else {
             return;
         };
         let (to, bytes) = (packet.to, packet.bytes);
@@ -187,13 +199,13 @@ impl<P: Copy> Air<P> {
 
     fn send_data(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let access = &mut self.access;
-        let own = &mut access.stations[station as usize];
-        let Some(packet) = &own.packet else {
+        let work = &mut access.works[station as usize];
+        let Some(packet) = &work.packet else {
             return;
         };
         let (to, bytes) = (packet.to, packet.bytes);
-        own.counts.sent += 1;
-        own.counts.repeated += u64::from(own.short + own.long > 0);
+        work.counts.sent += 1;
+        work.counts.repeated += u64::from(work.short + work.long > 0);
         let data = Transmission {
             kind: FrameKind::Data,
             to,
@@ -243,12 +255,12 @@ impl<P: Copy> Air<P> {
         let frame = self.frames;
         let access = &mut self.access;
         let slot = access.profile.slot;
-        let own = &mut access.stations[station as usize];
-        own.halt(now, slot);
-        own.phase = Phase::Sending(kind);
-        (own.own, own.own_until, own.to, own.reserves) = (frame, now + airtime, to, reserves);
-        own.counts.airtime += airtime;
         let by_sinr = access.profile.capture.is_none();
+        let (own, work) = access.both(station);
+        own.halt(now, slot);
+        (own.phase, own.own_until) = (Phase::Sending(kind), now + airtime);
+        (work.own, work.to, work.reserves) = (frame, to, reserves);
+        work.counts.airtime += airtime;
         if by_sinr {
             // It breaks its reception off.
             own.frame = 0;
@@ -256,23 +268,18 @@ impl<P: Copy> Air<P> {
             // What it hears while it sends is lost.
             own.hearing = Hearing::Garbled;
         }
-        upper.sent(&own.sent(station, kind, now, airtime));
+        upper.sent(&work.sent(station, kind, now, airtime));
+        let beginning = Beginning {
+            frame,
+            now,
+            end: now + airtime,
+            parts: access.parts(kind, to, now),
+        };
         if by_sinr {
-            let parts = access.parts(kind, to, now);
+            access.begin_among(&beginning, self.neighbours.of(station));
+        } else {
             for neighbour in self.neighbours.of(station) {
-                let other = &mut access.stations[neighbour.station as usize];
-                other.judge(&access.errors, now);
-                if begin_among(other, frame, neighbour, now, airtime, parts, slot) {
-                    access.timers.set(neighbour.station, other.due(slot));
-                }
-            }
-            return;
-        }
-        let eifs = access.spaces.eifs;
-        for neighbour in self.neighbours.of(station) {
-            let other = &mut access.stations[neighbour.station as usize];
-            if begin(other, frame, neighbour, now, airtime, &access.profile, eifs) {
-                access.timers.set(neighbour.station, other.due(slot));
+                access.begin(&beginning, neighbour);
             }
         }
     }
@@ -286,14 +293,14 @@ impl<P: Copy> Air<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let access = &mut self.access;
-        let own = &mut access.stations[station as usize];
+        let (own, work) = access.both(station);
         own.phase = Phase::Free;
         let ending = Ending {
             from: station,
-            frame: own.own,
+            frame: work.own,
             kind,
-            to: own.to,
-            reserves: own.reserves,
+            to: work.to,
+            reserves: work.reserves,
             now,
         };
         let neighbours = self.neighbours.of(station);
@@ -302,94 +309,32 @@ impl<P: Copy> Air<P> {
                 access.show(&ending, neighbour, upper);
             }
         }
-        for neighbour in neighbours {
-            access.heard(&ending, neighbour, upper);
+        if access.profile.capture.is_none() {
+            access.heard_among(&ending, neighbours, upper);
+        } else {
+            for neighbour in neighbours {
+                access.heard(&ending, neighbour, upper);
+            }
         }
-        let own = &mut access.stations[station as usize];
+        let (patience, spaces) = (now + access.patience, access.spaces);
+        let (own, work) = access.both(station);
         match (kind, ending.to) {
             (FrameKind::Data, Some(_)) => {
                 own.phase = Phase::Awaiting(FrameKind::Ack);
-                own.patience = now + access.patience;
+                work.patience = patience;
             }
             (FrameKind::Rts, _) => {
                 own.phase = Phase::Awaiting(FrameKind::Cts);
-                own.patience = now + access.patience;
+                work.patience = patience;
             }
             (FrameKind::Data, None) => access.done(station, now, upper),
             (FrameKind::Ack | FrameKind::Cts, _) => {
-                if own.packet.is_some() && !own.backing_off {
+                if work.packet.is_some() && own.backoff == Backoff::None {
                     access.back_off(station, now);
                 } else {
-                    own.resume(now, &access.spaces);
+                    own.resume(now, &spaces);
                 }
             }
         }
     }
-}
-
-/// By SINR: a frame begins at a station that hears it among others, and has been judged up to now.
-/// Returns whether its backoff stops for that.
-///
-/// The station receives it if it receives none yet and its preamble stands out
-/// ([`PREAMBLE`]); it stays with a frame to its end, as ns-3's does.
-#[inline]
-fn begin_among<P>(
-    station: &mut Station<P>,
-    frame: u64,
-    neighbour: &Neighbour,
-    now: Time,
-    airtime: Span,
-    parts: Parts,
-    slot: Span,
-) -> bool {
-    let start = now + neighbour.delay;
-    let halts = !station.hears() && station.halt(start, slot);
-    let stands_out = neighbour.power >= PREAMBLE * station.interference(frame);
-    station.heard.push((frame, neighbour.power));
-    let receives = station.frame == 0 && neighbour.decodes && stands_out;
-    if receives && !station.is_sending_at(start) {
-        (station.frame, station.hearing) = (frame, Hearing::Clear);
-        (station.power, station.heard_until) = (neighbour.power, start + airtime);
-        (station.parts, station.judged) = (parts, now);
-    }
-    halts
-}
-
-/// A frame begins at a station that hears it. Returns whether its backoff stops for that.
-#[inline]
-fn begin<P>(
-    station: &mut Station<P>,
-    frame: u64,
-    neighbour: &Neighbour,
-    now: Time,
-    airtime: Span,
-    profile: &Profile,
-    eifs: Span,
-) -> bool {
-    let start = now + neighbour.delay;
-    let end = start + airtime;
-    if station.frame == 0 {
-        let halts = station.halt(start, profile.slot);
-        let is_lost = !neighbour.decodes || station.is_sending_at(start);
-        station.hearing = if is_lost {
-            Hearing::Garbled
-        } else {
-            Hearing::Clear
-        };
-        (station.frame, station.heard_until) = (frame, end);
-        station.power = neighbour.power;
-        return halts;
-    }
-    if station.power >= profile.capture.unwrap_or_default() * neighbour.power {
-        if profile.rules == Rules::Ns2 {
-            station.reserved = station.reserved.max(end + eifs);
-        }
-        return false;
-    }
-    station.hearing = Hearing::Collided;
-    if end > station.heard_until {
-        (station.frame, station.heard_until) = (frame, end);
-        station.power = neighbour.power;
-    }
-    false
 }

@@ -14,26 +14,29 @@
 
 mod hello;
 mod message;
+mod met;
 mod params;
+mod route;
 mod routes;
 mod search;
+mod table;
 
 pub use message::{Message, Sequenced};
 pub use params::AodvParams;
 
-use crate::by_node::ByNode;
+use crate::ahead::MANY;
 use crate::profile::Rules;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use message::{Reply, Request};
-use routes::{Route, State};
+use met::Met;
+use route::State;
 use search::Search;
+use sojourn_memory::{LINE, fetch_part};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-
-/// A question is remembered for so long, so that its copies are known.
-const REMEMBERED: Span = Span::from_secs(6);
+use table::Table;
 
 /// The nodes where a packet begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,25 +71,26 @@ pub trait Outbox<D> {
     fn purge(&mut self, node: u32, neighbour: u32);
 }
 
+/// In this order: what a question asks of each node that it comes to is in the first cache line.
+/// Questions go to all nodes, which are in no cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Router<D> {
-    number: u32,
-    questions: u32,
-    routes: ByNode<Route>,
     searches: BTreeMap<u32, Search>,
-    /// Questions of others, by origin and number, in the order in which they will be forgotten.
-    seen: VecDeque<(Time, u32, u32)>,
-    /// Packets that wait for a route: since when, where to.
-    waiting: VecDeque<(Time, u32, D)>,
-    /// Neighbours that have said hello, and when they were last heard.
-    heard: BTreeMap<u32, Time>,
+    dice: Stream,
     /// When it last sent something to all.
     said: Time,
     /// When a packet of a flow last came to it.
     used: Time,
+    number: u32,
+    questions: u32,
+
+    /// Packets that wait for a route: since when, where to.
+    waiting: VecDeque<(Time, u32, D)>,
+    /// Neighbours that have said hello, and when they were last heard.
+    heard: BTreeMap<u32, Time>,
     /// Whether it is to say hello.
     greets: bool,
-    dice: Stream,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +118,9 @@ enum Due<D> {
 pub struct Aodv<D> {
     params: AodvParams,
     routers: Vec<Router<D>>,
+    routes: Table,
+    /// Questions of others that nodes remember.
+    met: Met,
     /// What is due, by time and order; the entry is the place in `dues`.
     calendar: BinaryHeap<Reverse<(Time, u64, usize)>>,
     dues: Vec<Option<Due<D>>>,
@@ -137,9 +144,7 @@ impl<D: Copy> Aodv<D> {
         let router = |node| Router {
             number: 2,
             questions: 0,
-            routes: ByNode::new(),
             searches: BTreeMap::new(),
-            seen: VecDeque::new(),
             waiting: VecDeque::new(),
             heard: BTreeMap::new(),
             said: Time::ZERO,
@@ -150,6 +155,8 @@ impl<D: Copy> Aodv<D> {
         Self {
             params,
             routers: (0..nodes).map(router).collect(),
+            routes: Table::new(nodes),
+            met: Met::new(nodes),
             calendar: BinaryHeap::new(),
             dues: Vec::new(),
             free: Vec::new(),
@@ -165,13 +172,39 @@ impl<D: Copy> Aodv<D> {
     /// Whom `node` sends packets for `target` to: also over a route that has become old while they
     /// waited, but over none that is broken.
     pub fn next(&self, node: u32, target: u32) -> Option<u32> {
-        let route = self.routers[node as usize].routes.get(target)?;
+        let route = self.routes.get(node, target)?;
         (route.state != State::Down).then_some(route.next)
+    }
+
+    /// The last known sequence number of a target; zero when none is known.
+    fn number_of(&self, node: u32, target: u32) -> u32 {
+        let route = self.routes.get(node, target);
+        route.map_or(0, |route| route.number)
     }
 
     /// When something is next due; [`Aodv::run`] does it.
     pub fn due(&self) -> Option<Time> {
         self.calendar.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Asks for what a message needs that comes to a node.
+    #[inline]
+    pub fn fetch(&self, node: u32) {
+        fetch_part(&self.routers[node as usize], 0..LINE);
+    }
+
+    /// The node of what is next due, where there are so many that its memory is asked for.
+    pub fn next_sender(&self) -> Option<u32> {
+        if self.routers.len() < MANY {
+            return None;
+        }
+        let Reverse((.., place)) = self.calendar.peek()?;
+        let due = self.dues[*place].as_ref()?;
+        let (Due::Send { node, .. }
+        | Due::Search { node, .. }
+        | Due::Release { node, .. }
+        | Due::Hello { node }) = *due;
+        Some(node)
     }
 
     fn schedule(&mut self, at: Time, due: Due<D>) {
@@ -217,8 +250,7 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) -> Option<u32> {
         let (active, rules) = (self.params.active, self.params.rules);
-        let route = self.routers[node as usize].routes.get_mut(ends.target);
-        if let Some(route) = route {
+        if let Some(route) = self.routes.get_mut(node, ends.target) {
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(now + active);
                 let next = route.next;
@@ -281,7 +313,7 @@ impl<D: Copy> Aodv<D> {
         }
         let origin = ask.origin.node;
         if self.found(node, origin, ask.hops, None)
-            && let Some(route) = self.routers[node as usize].routes.get_mut(origin)
+            && let Some(route) = self.routes.get_mut(node, origin)
         {
             route.expires = now + self.params.active;
         }
@@ -301,8 +333,7 @@ impl<D: Copy> Aodv<D> {
         if reply.origin == node {
             return;
         }
-        let routes = &mut self.routers[node as usize].routes;
-        let Some(back) = routes.get_mut(reply.origin) else {
+        let Some(back) = self.routes.get_mut(node, reply.origin) else {
             return;
         };
         if back.state != State::Up {
@@ -310,12 +341,12 @@ impl<D: Copy> Aodv<D> {
         }
         back.expires = back.expires.max(now + self.params.active);
         let back = back.next;
-        if let Some(route) = routes.get_mut(target) {
+        if let Some(route) = self.routes.get_mut(node, target) {
             route.precede([back]);
         }
         // RFC 3561 section 6.7: the neighbour on the way there is used over here too.
         if self.params.rules == Rules::Standard
-            && let Some(route) = routes.get_mut(from)
+            && let Some(route) = self.routes.get_mut(node, from)
         {
             route.precede([back]);
         }
@@ -324,18 +355,9 @@ impl<D: Copy> Aodv<D> {
         out.control(node, reply, Some(back));
     }
 
-    /// Whether a question was not met before.
+    /// Whether a question is another node's and was not met before.
     fn is_new(&mut self, node: u32, origin: u32, id: u32, now: Time) -> bool {
-        let router = &mut self.routers[node as usize];
-        while router.seen.front().is_some_and(|&(until, ..)| until <= now) {
-            router.seen.pop_front();
-        }
-        let mut seen = router.seen.iter();
-        if origin == node || seen.any(|&(_, o, i)| (o, i) == (origin, id)) {
-            return false;
-        }
-        router.seen.push_back((now + REMEMBERED, origin, id));
-        true
+        origin != node && self.met.is_new(node, origin, id, now)
     }
 
     /// Answers a question that is new here, or passes it on.
@@ -343,7 +365,7 @@ impl<D: Copy> Aodv<D> {
         let (origin, target) = (ask.origin, ask.target);
         let (back, rules) = (self.next(node, origin.node), self.params.rules);
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get_mut(target.node).and_then(|route| {
+        let known = self.routes.get_mut(node, target.node).and_then(|route| {
             let is_known = route.is_usable(rules, now) || route.state == State::Mending;
             is_known.then_some(route)
         });
@@ -364,7 +386,7 @@ impl<D: Copy> Aodv<D> {
             };
             let answer = (route.number, route.hops.saturating_add(1), rest);
             // Whoever is sought may send over here to whoever asks (RFC 3561 section 6.6.2).
-            if let Some(route) = router.routes.get_mut(origin.node) {
+            if let Some(route) = self.routes.get_mut(node, origin.node) {
                 route.precede([next]);
             }
             Some(answer)
@@ -382,10 +404,7 @@ impl<D: Copy> Aodv<D> {
             return out.control(node, Message::Reply(reply), back);
         }
         if ask.ttl > 1 {
-            let newest = router
-                .routes
-                .get(target.node)
-                .map_or(0, |route| route.number);
+            let newest = self.number_of(node, target.node);
             let message = Message::Request(Request {
                 target: Sequenced {
                     number: target.number.max(newest),

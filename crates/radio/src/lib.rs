@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 mod access;
+mod ahead;
 mod air;
 mod aodv;
 mod arp;

@@ -1,6 +1,8 @@
 //! One station: what it hears, what it waits for, what it has to send.
 
 use crate::errors::Errors;
+use crate::phy::Neighbour;
+use crate::profile::Rules;
 use crate::upper::{Frame, FrameKind, Outgoing};
 use alloc::vec::Vec;
 use sojourn_random::Stream;
@@ -53,11 +55,13 @@ pub(crate) struct Answer {
     pub(crate) reserves: Span,
 }
 
-/// How long a station lets the medium be idle before slots count.
+/// How long a station lets the medium be idle before slots count, and how long these are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spaces {
     pub(crate) difs: Span,
     pub(crate) eifs: Span,
+    /// Length of a slot.
+    pub(crate) slot: Span,
 }
 
 /// What of a frame is sent at which rate.
@@ -69,100 +73,102 @@ pub(crate) struct Parts {
     pub(crate) payload_from: Time,
 }
 
-/// In this order: what a frame asks and changes of each station that hears it is in the first two
-/// cache lines. Of thousands of stations none is in the cache, and a frame is heard by dozens.
+/// What its backoff does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backoff {
+    /// There is none.
+    None,
+    /// Slots count.
+    Counting,
+    /// Slots do not count now.
+    Halted,
+}
+
+/// What a frame asks and changes of each station that hears it: one cache line, apart from what
+/// else the station is. Of thousands of stations hardly any is in the cache, and a frame is heard
+/// by dozens.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Station<P> {
-    // What it hears.
+pub(crate) struct Station {
     /// The frame that it hears; zero for none. By SINR: the one that it receives.
     pub(crate) frame: u64,
     pub(crate) heard_until: Time,
     pub(crate) power: f64,
     /// The medium is reserved until then.
     pub(crate) reserved: Time,
-    /// Until when it sends its frame.
+    /// Until when it sends its frame, or has sent it.
     pub(crate) own_until: Time,
-    /// From when on slots count.
-    pub(crate) counts_from: Time,
-    /// Slots to go then.
+    /// When its backoff ends, if slots count.
+    pub(crate) backoff_end: Time,
+    /// Slots to go when they began to count.
     pub(crate) slots: u32,
-    pub(crate) window: u32,
     pub(crate) phase: Phase,
     pub(crate) hearing: Hearing,
+    pub(crate) backoff: Backoff,
     /// Whether the last frame heard was in error, so that EIFS takes the place of DIFS.
     pub(crate) erred: bool,
-    pub(crate) backing_off: bool,
-    /// Whether slots do not count now.
-    pub(crate) halted: bool,
     /// Whether the addressee has had its packet.
     pub(crate) delivered: bool,
+    /// Whether it owes an answer.
+    pub(crate) owes: bool,
+    /// Whether it asks for a packet again at a time that is known.
+    asks: bool,
+    /// By SINR: whether any frame comes to it.
+    pub(crate) is_reached: bool,
+}
 
-    pub(crate) answer: Option<Answer>,
-    /// When it asks for a packet again; `Time::MAX` for never.
-    pub(crate) asks: Time,
-    /// When it stops waiting for an answer.
-    pub(crate) patience: Time,
-    /// By SINR: all that come to it, that one too, with their power.
-    pub(crate) heard: Vec<(u64, f64)>,
+const _: () = assert!(size_of::<Station>() == sojourn_memory::LINE);
 
+/// What else a station is: what it has to send, and what it has done. In this order, so that what
+/// most of it needs comes first.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Work<P> {
     /// The frame that it sends.
     pub(crate) own: u64,
+    /// When it stops waiting for an answer.
+    pub(crate) patience: Time,
+    /// When it asks for a packet again; `Time::MAX` for never.
+    asks: Time,
     /// How long its frame reserves the medium after its end.
     pub(crate) reserves: Span,
     /// Addressee of its frame; none for all.
     pub(crate) to: Option<u32>,
     pub(crate) short: u32,
     pub(crate) long: u32,
+    pub(crate) window: u32,
+    /// The answer that it owes.
+    answer: Option<Answer>,
     pub(crate) packet: Option<Outgoing<P>>,
     pub(crate) dice: Stream,
     pub(crate) counts: Counts,
+    /// By SINR: all that come to it, also the one that it receives, with their power.
+    heard: Vec<(u64, f64)>,
     /// The parts of the frame that it receives.
     pub(crate) parts: Parts,
     /// Until when that frame has been judged.
     pub(crate) judged: Time,
 }
 
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(core::mem::offset_of!(Station<()>, own) == 128);
-
-impl<P> Station<P> {
+impl<P> Work<P> {
     pub(crate) fn new(window: u32, dice: Stream) -> Self {
         Self {
-            frame: 0,
+            answer: None,
+            asks: Time::MAX,
+            patience: Time::MAX,
+            window,
+            own: 0,
+            reserves: Span::ZERO,
+            to: None,
+            short: 0,
+            long: 0,
+            packet: None,
+            dice,
+            counts: Counts::default(),
             heard: Vec::new(),
             parts: Parts::default(),
             judged: Time::ZERO,
-            hearing: Hearing::Clear,
-            power: 0.0,
-            heard_until: Time::ZERO,
-            reserved: Time::ZERO,
-            erred: false,
-            phase: Phase::Free,
-            own: 0,
-            own_until: Time::ZERO,
-            reserves: Span::ZERO,
-            to: None,
-            patience: Time::MAX,
-            answer: None,
-            backing_off: false,
-            halted: false,
-            slots: 0,
-            counts_from: Time::ZERO,
-            window,
-            asks: Time::MAX,
-            packet: None,
-            delivered: false,
-            short: 0,
-            long: 0,
-            dice,
-            counts: Counts::default(),
         }
-    }
-
-    #[inline]
-    pub(crate) fn is_sending_at(&self, time: Time) -> bool {
-        matches!(self.phase, Phase::Sending(_)) && self.own_until > time
     }
 
     /// The frame that it has begun to send at `start`.
@@ -186,16 +192,24 @@ impl<P> Station<P> {
         }
     }
 
-    /// Whether it hears nothing, does nothing and owes no answer.
+    /// Has nothing to send any more, and the window of the beginning.
     #[inline]
-    pub(crate) fn is_free(&self) -> bool {
-        !self.hears() && self.phase == Phase::Free && self.answer.is_none()
+    pub(crate) fn forget(&mut self, window: u32) {
+        (self.packet, self.short, self.long) = (None, 0, 0);
+        self.window = window;
     }
 
-    /// Whether any frame comes to it.
+    /// When it has to send its answer or asks for a packet again.
+    #[inline(never)]
+    fn due(&self) -> Time {
+        let answer = self.answer.as_ref().map_or(Time::MAX, |answer| answer.due);
+        answer.min(self.asks)
+    }
+
+    /// Whether it is time to ask for a packet again.
     #[inline]
-    pub(crate) fn hears(&self) -> bool {
-        self.frame != 0 || !self.heard.is_empty()
+    pub(crate) fn asks_at(&self, now: Time) -> bool {
+        self.asks <= now
     }
 
     /// Power of all that come to it, without this one.
@@ -203,23 +217,104 @@ impl<P> Station<P> {
         let others = self.heard.iter().filter(|(other, _)| *other != frame);
         others.map(|(_, power)| power).sum()
     }
+}
+
+impl Station {
+    pub(crate) const fn new() -> Self {
+        Self {
+            frame: 0,
+            heard_until: Time::ZERO,
+            power: 0.0,
+            reserved: Time::ZERO,
+            own_until: Time::ZERO,
+            backoff_end: Time::ZERO,
+            slots: 0,
+            phase: Phase::Free,
+            hearing: Hearing::Clear,
+            backoff: Backoff::None,
+            erred: false,
+            delivered: false,
+            owes: false,
+            asks: false,
+            is_reached: false,
+        }
+    }
+
+    /// Asks for a packet again then; `Time::MAX` for never.
+    #[inline]
+    pub(crate) fn ask_at<P>(&mut self, work: &mut Work<P>, time: Time) {
+        (work.asks, self.asks) = (time, time < Time::MAX);
+    }
+
+    /// Owes an answer, and no other one.
+    #[inline]
+    pub(crate) fn owe<P>(&mut self, work: &mut Work<P>, answer: Answer) {
+        (work.answer, self.owes) = (Some(answer), true);
+    }
+
+    /// The answer that it owes.
+    #[inline]
+    pub(crate) fn owed<'a, P>(&self, work: &'a mut Work<P>) -> Option<&'a mut Answer> {
+        debug_assert!(self.owes == work.answer.is_some());
+        work.answer.as_mut().filter(|_| self.owes)
+    }
+
+    /// The answer that is due, which it owes no longer.
+    #[inline]
+    pub(crate) fn answer<P>(&mut self, work: &mut Work<P>, now: Time) -> Option<Answer> {
+        let answer = work.answer.take_if(|answer| answer.due <= now)?;
+        self.owes = false;
+        Some(answer)
+    }
+
+    /// Whether it is sending then, or at least was to send until after it.
+    #[inline]
+    pub(crate) fn is_sending_at(&self, time: Time) -> bool {
+        self.own_until > time
+    }
+
+    /// Whether it hears nothing, does nothing and owes no answer.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        !self.hears() && self.phase == Phase::Free && !self.owes
+    }
+
+    /// Whether any frame comes to it.
+    #[inline]
+    pub(crate) fn hears(&self) -> bool {
+        self.frame != 0 || self.is_reached
+    }
+
+    /// By SINR: a frame begins to come to it.
+    pub(crate) fn reach<P>(&mut self, work: &mut Work<P>, frame: u64, power: f64) {
+        work.heard.push((frame, power));
+        self.is_reached = true;
+    }
+
+    /// By SINR: a frame comes to it no longer. Returns whether it did.
+    pub(crate) fn leave<P>(&mut self, work: &mut Work<P>, frame: u64) -> bool {
+        let before = work.heard.len();
+        work.heard.retain(|(other, _)| *other != frame);
+        self.is_reached = !work.heard.is_empty();
+        work.heard.len() < before
+    }
 
     /// By SINR: what comes to it changes now. The frame that it receives was disturbed by the same
     /// others since the last change.
-    pub(crate) fn judge(&mut self, errors: &[[Errors; 2]; 3], now: Time) {
+    pub(crate) fn judge<P>(&mut self, work: &mut Work<P>, errors: &[[Errors; 2]; 3], now: Time) {
         if self.frame == 0 || self.hearing != Hearing::Clear {
             return;
         }
-        let from = core::mem::replace(&mut self.judged, now);
-        let others = self.interference(self.frame);
+        let from = core::mem::replace(&mut work.judged, now);
+        let others = work.interference(self.frame);
         if others <= 0.0 || from >= now {
             return;
         }
-        let border = self.parts.payload_from.clamp(from, now);
-        let [header, payload] = &errors[self.parts.rate];
+        let border = work.parts.payload_from.clamp(from, now);
+        let [header, payload] = &errors[work.parts.rate];
         let sinr = self.power / others;
         let survival = header.survival(sinr, border - from) * payload.survival(sinr, now - border);
-        if survival < 1.0 && !self.dice.chance(survival) {
+        if survival < 1.0 && !work.dice.chance(survival) {
             self.hearing = Hearing::Collided;
         }
     }
@@ -230,26 +325,29 @@ impl<P> Station<P> {
         self.heard_until.max(self.own_until).max(self.reserved)
     }
 
-    /// When its backoff ends.
+    /// Its slots count from then on.
     #[inline]
-    pub(crate) fn backoff_end(&self, slot: Span) -> Time {
-        self.counts_from + slot * u64::from(self.slots)
+    pub(crate) fn count_from(&mut self, time: Time, slot: Span) {
+        self.backoff_end = time + slot * u64::from(self.slots);
+        self.backoff = Backoff::Counting;
     }
 
     /// When it has to do something next.
     #[inline]
-    pub(crate) fn due(&self, slot: Span) -> Time {
+    pub(crate) fn due<P>(&self, work: &Work<P>) -> Time {
         match self.phase {
             Phase::Sending(_) => return self.own_until,
-            Phase::Awaiting(_) => return self.patience,
+            Phase::Awaiting(_) => return work.patience,
             Phase::Free => {}
         }
-        let answer = self.answer.as_ref().map_or(Time::MAX, |answer| answer.due);
-        let due = answer.min(self.asks);
-        if self.backing_off && !self.halted {
-            return due.min(self.backoff_end(slot));
+        let counted = match self.backoff {
+            Backoff::Counting => self.backoff_end,
+            Backoff::None | Backoff::Halted => Time::MAX,
+        };
+        if self.owes || self.asks {
+            return counted.min(work.due());
         }
-        due
+        counted
     }
 
     /// How long the medium has to be idle before its slots count.
@@ -261,35 +359,46 @@ impl<P> Station<P> {
     /// Lets a halted backoff count again, if nothing stands in the way. Returns whether it does.
     #[inline]
     pub(crate) fn resume(&mut self, now: Time, spaces: &Spaces) -> bool {
-        let resumes = self.backing_off && self.halted && self.is_free();
+        let resumes = self.backoff == Backoff::Halted && self.is_free();
         if resumes {
-            self.counts_from = self.idle_since().max(now) + self.space(spaces);
-            self.halted = false;
+            let from = self.idle_since().max(now) + self.space(spaces);
+            self.count_from(from, spaces.slot);
         }
         resumes
     }
 
-    /// Has nothing to send any more, and the window of the beginning.
+    /// A frame ends that it cannot receive.
     #[inline]
-    pub(crate) fn forget(&mut self, window: u32) {
-        (self.packet, self.short, self.long) = (None, 0, 0);
-        self.window = window;
+    pub(crate) fn garbled(
+        &mut self,
+        neighbour: &Neighbour,
+        at: Time,
+        rules: Rules,
+        spaces: &Spaces,
+    ) {
+        match rules {
+            Rules::Ns2 => self.reserved = self.reserved.max(at + spaces.eifs),
+            Rules::Standard => {
+                self.erred = neighbour.decodes() || self.hearing == Hearing::Collided;
+            }
+        }
     }
 
     /// The medium becomes busy at `at`: slots that are over count no more. Returns whether a
     /// backoff stops for that.
     #[inline]
     pub(crate) fn halt(&mut self, at: Time, slot: Span) -> bool {
-        if !self.backing_off || self.halted || self.backoff_end(slot) <= at {
+        if self.backoff != Backoff::Counting || self.backoff_end <= at {
             return false;
         }
         // Often less than one: an answer, soon after the frame that it is to.
-        let passed = at - self.counts_from;
+        let left = self.backoff_end - at;
+        let passed = slot * u64::from(self.slots) - left;
         if passed >= slot {
             let over = passed.as_nanos() / slot.as_nanos().max(1);
             self.slots -= (over as u32).min(self.slots);
         }
-        self.halted = true;
+        self.backoff = Backoff::Halted;
         true
     }
 }

@@ -592,3 +592,27 @@ fn free_space_and_runs_repeat() {
     assert_ne!(run(7).to_bits(), run(8).to_bits());
     assert!((20.0..32.0).contains(&run(7)), "{}", run(7));
 }
+
+/// So many stations that memory is asked for ahead, most of them out of hearing, change nothing.
+#[test]
+fn stations_out_of_hearing_change_nothing() {
+    let run = |stations: usize| {
+        let far = |n: usize| (1e6 + 1e4 * n as f64, 0.0);
+        let near = [(0.0, 0.0), (25.0, 0.0), (50.0, 0.0)];
+        let places: Vec<_> = near.into_iter().chain((3..stations).map(far)).collect();
+        let mut air = air(Profile::NS2_B, &places, 3);
+        let mut bed = Bed::new(stations);
+        bed.sources[0] = Some(always(1, 500));
+        bed.sources[2] = Some(always(1, 500));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(2));
+        assert_eq!(air.is_large(), stations > 3);
+        (
+            bed.frames,
+            bed.received.len(),
+            [0, 1, 2].map(|n| air.counts(n)),
+        )
+    };
+    let alone = run(3);
+    assert!(alone.1 > 500, "{} packets", alone.1);
+    assert_eq!(run(300), alone);
+}

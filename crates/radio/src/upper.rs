@@ -72,6 +72,9 @@ pub trait Upper {
     /// A station has given up sending a packet to `to`.
     fn fail(&mut self, station: u32, to: u32, packet: Self::Packet, now: Time);
 
+    /// Something of a station is going to happen soon: its memory may be asked for.
+    fn expect(&self, _station: u32) {}
+
     /// A frame begins. For observers.
     fn sent(&mut self, _frame: &Frame<'_, Self::Packet>) {}
 

@@ -70,6 +70,14 @@ impl Forwarding {
             Self::Mesh(mesh) => Some(mesh),
         }
     }
+
+    /// The same, for a look.
+    pub(crate) fn as_mesh(&self) -> Option<&Mesh> {
+        match self {
+            Self::Table(_) => None,
+            Self::Mesh(mesh) => Some(mesh),
+        }
+    }
 }
 
 /// Where a packet goes when it leaves a pipe.

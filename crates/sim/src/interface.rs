@@ -3,6 +3,7 @@
 use crate::label::{Labelling, Labels};
 use crate::outside::Token;
 use crate::packet::{Packet, Way};
+use sojourn_memory::{fetch, fetch_part};
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
 use sojourn_tcp::{Flags, Segment};
 use sojourn_units::{Span, Time};
@@ -125,6 +126,16 @@ impl Interface {
                 ..Lost::default()
             },
         }
+    }
+
+    /// Asks for the memory that a radio needs of it.
+    pub(crate) fn fetch_radio(&self) {
+        fetch_part(self, 0..std::mem::offset_of!(Self, recorder));
+        if let Some(first) = self.routing.as_ref().and_then(VecDeque::front) {
+            fetch(first);
+        }
+        self.qdisc.fetch_first();
+        self.recorder.fetch_radio();
     }
 
     /// A copy, if its queue can be copied.

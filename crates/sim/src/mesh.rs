@@ -2,6 +2,7 @@
 //! address.
 
 use crate::packet::{Addressee, Packet, Way};
+use sojourn_memory::fetch;
 use sojourn_qdisc::Packet as _;
 use sojourn_radio::{Aodv, AodvParams, Arp, ArpMessage, Ends, Lost, Message, Outbox, Resolution};
 use sojourn_random::Stream;
@@ -96,6 +97,28 @@ impl Mesh {
             held.extend(arp.held());
         }
         held
+    }
+
+    /// Asks for what a packet from a station's queue needs.
+    pub(crate) fn fetch(&self, station: u32) {
+        let purged = &self.purged[station as usize];
+        purged.first().inspect(|first| fetch(*first));
+    }
+
+    /// Asks for what a message of the routing protocol needs that comes to a station.
+    #[inline]
+    pub(crate) fn fetch_router(&self, station: u32) {
+        if let Routes::Aodv(aodv) = &self.routes {
+            aodv.fetch(station);
+        }
+    }
+
+    /// The station whose turn to send a message is next, where there are many.
+    pub(crate) fn next_sender(&self) -> Option<u32> {
+        match &self.routes {
+            Routes::Static(_) => None,
+            Routes::Aodv(aodv) => aodv.next_sender(),
+        }
     }
 
     /// To whom a station sends a packet, or to all; none when it cannot.

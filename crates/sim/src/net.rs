@@ -275,6 +275,9 @@ impl Net {
         mesh.run(now, &mut self.passage.mail);
         let next = mesh.due();
         mesh.armed = next.unwrap_or(Time::MAX);
+        if let Some(sender) = mesh.next_sender() {
+            self.passage.interfaces[sender as usize].fetch_radio();
+        }
         next
     }
 

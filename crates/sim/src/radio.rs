@@ -9,6 +9,7 @@ use crate::calendar::{Owner, OwnerKey};
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use crate::tap::Seen;
+use sojourn_memory::fetch;
 use sojourn_qdisc::{Dequeue, Packet as _};
 use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile, Upper};
 use sojourn_random::Stream;
@@ -39,6 +40,8 @@ struct Drivers {
     depth: usize,
     /// By sender: what it has sent to whom.
     hops: Vec<Vec<Hop>>,
+    /// Whether memory is asked for ahead.
+    is_large: bool,
 }
 
 impl Radio {
@@ -47,8 +50,8 @@ impl Radio {
             let name = &cell.network.nodes[station].name;
             Stream::named(cell.seed, &format!("radio.{name}"))
         };
+        let air = Air::new(spec.profile, spec.places(), spec.powers(), dice);
         Self {
-            air: Air::new(spec.profile, spec.places(), spec.powers(), dice),
             medium: medium as u32,
             armed: Time::MAX,
             drivers: Drivers {
@@ -57,7 +60,9 @@ impl Radio {
                 waiting: vec![VecDeque::new(); spec.places().len()],
                 depth: spec.driver_queue as usize,
                 hops: vec![Vec::new(); spec.places().len()],
+                is_large: air.is_large(),
             },
+            air,
         }
     }
 
@@ -208,6 +213,11 @@ impl Upper for Above<'_> {
         if packet.told_to() != Some(Addressee::All) {
             self.hop(from, to).packets += 1;
         }
+        if self.drivers.is_large
+            && let Some(mesh) = self.passage.forwarding.as_mesh()
+        {
+            mesh.fetch_router(to);
+        }
         let arrivals = &mut self.passage.arrivals;
         arrivals.add(at, Arrival { from, to, packet });
     }
@@ -221,6 +231,15 @@ impl Upper for Above<'_> {
         }
         let recorder = &mut passage.interfaces[station as usize].recorder;
         recorder.radio(now, RadioEvent::GivenUp);
+    }
+
+    fn expect(&self, station: u32) {
+        self.passage.interfaces[station as usize].fetch_radio();
+        let hops = &self.drivers.hops[station as usize];
+        hops.first().inspect(|hop| fetch(*hop));
+        if let Some(mesh) = self.passage.forwarding.as_mesh() {
+            mesh.fetch(station);
+        }
     }
 
     fn sent(&mut self, frame: &Frame<'_, Packet>) {

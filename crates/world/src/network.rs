@@ -167,8 +167,8 @@ impl Radio {
                 let there = places[neighbour.station as usize];
                 // The other one's ACK has to come back.
                 let mut back = neighbours.of(neighbour.station).iter();
-                let answers = back.any(|back| back.station as usize == node && back.decodes);
-                neighbour.decodes && answers && places[node].distance(there) <= longest
+                let answers = back.any(|back| back.station as usize == node && back.decodes());
+                neighbour.decodes() && answers && places[node].distance(there) <= longest
             });
             near.map(|neighbour| neighbour.station as usize).collect()
         };

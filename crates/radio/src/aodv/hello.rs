@@ -45,7 +45,10 @@ impl<D: Copy> Aodv<D> {
         };
         let router = &mut self.routers[node as usize];
         let rules = self.params.rules;
-        let is_relay = (router.routes.iter_mut()).any(|(_, route)| route.is_usable(rules, now));
+        let is_relay = self.routes.known(node).into_iter().any(|target| {
+            let route = self.routes.get_mut(node, target);
+            route.is_some_and(|route| route.is_usable(rules, now))
+        });
         router.greets = is_relay || router.used + self.params.active > now;
         if !router.greets {
             router.heard.clear();

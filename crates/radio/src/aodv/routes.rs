@@ -2,32 +2,11 @@
 //! sections 6.2 and 6.11; ns-2's rules in `rt_ll_failed` and `recvError` of its `aodv.cc`).
 
 use super::message::{LOST, Sequenced, error};
-use super::search::look;
+use super::route::{Route, State};
 use super::{Aodv, Ends, Lost, Outbox};
 use crate::profile::Rules;
 use alloc::vec::Vec;
 use sojourn_units::Time;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Up,
-    /// Broken near the target, for which this node asks itself. What waits for the neighbour is
-    /// still sent to it.
-    Mending,
-    Down,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Route {
-    pub(super) next: u32,
-    /// Sequence number of the target; zero while it is unknown.
-    pub(super) number: u32,
-    pub(super) hops: u8,
-    pub(super) expires: Time,
-    pub(super) state: State,
-    /// Neighbours that may send over here: an answer went to them that said so.
-    pub(super) precursors: Vec<u32>,
-}
 
 /// Who is out of reach of a node, and which neighbours are to hear of it.
 #[derive(Default)]
@@ -58,37 +37,6 @@ impl Unreachable {
     }
 }
 
-impl Route {
-    /// Whether it is up. One that has become old is down from then on, and newer ones are known by
-    /// their number.
-    pub(super) fn is_usable(&mut self, rules: Rules, now: Time) -> bool {
-        let is_old = self.expires <= now
-            && match rules {
-                Rules::Standard => true,
-                Rules::Ns2 => look(self.expires) <= now,
-            };
-        if self.state == State::Up && is_old {
-            self.fall();
-        }
-        self.state == State::Up
-    }
-
-    /// These neighbours may send over here from now on.
-    pub(super) fn precede(&mut self, neighbours: impl IntoIterator<Item = u32>) {
-        for one in neighbours {
-            if !self.precursors.contains(&one) {
-                self.precursors.push(one);
-            }
-        }
-    }
-
-    /// It is down; newer ones have a greater number. An unknown one stays unknown.
-    fn fall(&mut self) {
-        self.state = State::Down;
-        self.number += u32::from(self.number > 0);
-    }
-}
-
 impl<D: Copy> Aodv<D> {
     /// Takes a route, if it is newer or shorter than what is known. Returns whether it did.
     pub(super) fn learn(
@@ -102,18 +50,10 @@ impl<D: Copy> Aodv<D> {
     ) -> bool {
         self.begin_to_greet(node, now);
         let (rules, number) = (self.params.rules, target.number);
-        let routes = &mut self.routers[node as usize].routes;
         let mut is_new = false;
-        let known = routes.get_or_insert_with(target.node, || {
+        let known = self.routes.get_or_insert_with(node, target.node, || {
             is_new = true;
-            Route {
-                next,
-                number,
-                hops,
-                expires,
-                state: State::Up,
-                precursors: Vec::new(),
-            }
+            Route::new(next, number, hops, expires)
         });
         if is_new {
             return true;
@@ -136,15 +76,8 @@ impl<D: Copy> Aodv<D> {
     /// number (RFC 3561 sections 6.2, 6.5 and 6.7).
     pub(super) fn meet(&mut self, node: u32, neighbour: u32, now: Time, out: &mut impl Outbox<D>) {
         let until = now + self.params.active;
-        let routes = &mut self.routers[node as usize].routes;
-        let route = routes.get_or_insert_with(neighbour, || Route {
-            next: neighbour,
-            number: 0,
-            hops: 1,
-            expires: until,
-            state: State::Up,
-            precursors: Vec::new(),
-        });
+        let new = || Route::new(neighbour, 0, 1, until);
+        let route = self.routes.get_or_insert_with(node, neighbour, new);
         // An old one is down first, so that what is known of its number stays right.
         route.is_usable(self.params.rules, now);
         (route.next, route.hops, route.state) = (neighbour, 1, State::Up);
@@ -157,9 +90,8 @@ impl<D: Copy> Aodv<D> {
     /// neighbour on the way back live on (RFC 3561 section 6.2).
     pub(super) fn renew_around(&mut self, node: u32, [source, next]: [u32; 2], now: Time) {
         let (rules, until) = (self.params.rules, now + self.params.active);
-        let routes = &mut self.routers[node as usize].routes;
         let mut renew = |target: u32| {
-            let route = routes.get_mut(target)?;
+            let route = self.routes.get_mut(node, target)?;
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(until);
             }
@@ -188,9 +120,9 @@ impl<D: Copy> Aodv<D> {
         let Some((packet, ends)) = packet else {
             return false;
         };
-        let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get(ends.source).map_or(0, |route| route.hops);
-        if let Some(route) = routes.get_mut(ends.target)
+        let source = self.routes.get(node, ends.source);
+        let back = source.map_or(0, |route| route.hops);
+        if let Some(route) = self.routes.get_mut(node, ends.target)
             && route.state != State::Down
             && node != ends.source
             && back > route.hops
@@ -207,16 +139,21 @@ impl<D: Copy> Aodv<D> {
     /// A neighbour of `node` has stopped answering: routes over it are broken.
     pub fn broken(&mut self, node: u32, neighbour: u32, out: &mut impl Outbox<D>) {
         let rules = self.params.rules;
-        let router = &mut self.routers[node as usize];
         let mut all = Unreachable::default();
-        for (node, route) in router.routes.iter_mut() {
-            route.precursors.retain(|one| *one != neighbour);
+        for target in self.routes.known(node) {
+            let Some(route) = self.routes.get_mut(node, target) else {
+                continue;
+            };
+            route.precursors.remove(neighbour);
             if route.state != State::Down && route.next == neighbour {
                 route.fall();
                 let number = route.number;
-                let lost = Sequenced { node, number };
+                let lost = Sequenced {
+                    node: target,
+                    number,
+                };
                 match rules {
-                    Rules::Standard => all.add(lost, core::mem::take(&mut route.precursors)),
+                    Rules::Standard => all.add(lost, route.precursors.take()),
                     Rules::Ns2 => all.lost.push(lost),
                 }
             }
@@ -236,14 +173,13 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let rules = self.params.rules;
-        let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get_mut(ends.source).and_then(|route| {
+        let back = self.routes.get_mut(node, ends.source).and_then(|route| {
             let is_known = rules == Rules::Standard && route.is_usable(rules, now);
             is_known.then_some(route.next)
         });
         let target = Sequenced {
             node: ends.target,
-            number: routes.get(ends.target).map_or(0, |route| route.number),
+            number: self.number_of(node, ends.target),
         };
         let lost = Unreachable {
             lost: alloc::vec![target],
@@ -263,18 +199,17 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let rules = self.params.rules;
-        let router = &mut self.routers[node as usize];
         let (mut further, mut is_concerned) = (Unreachable::default(), false);
         for &target in lost {
             let number = target.number;
-            if let Some(route) = router.routes.get_mut(target.node)
+            if let Some(route) = self.routes.get_mut(node, target.node)
                 && route.state != State::Down
                 && route.next == from
                 && (rules == Rules::Standard || route.number <= number)
             {
                 (route.state, route.number) = (State::Down, route.number.max(number));
                 is_concerned = true;
-                let precursors = core::mem::take(&mut route.precursors);
+                let precursors = route.precursors.take();
                 further.add(target, precursors);
             }
         }

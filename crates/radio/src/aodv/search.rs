@@ -2,7 +2,7 @@
 //! sections 6.3 and 6.4; ns-2's rules in `sendRequest` and `rt_purge` of its `aodv.cc`).
 
 use super::message::{Request, Sequenced};
-use super::routes::State;
+use super::route::{State, look};
 use super::{Aodv, Due, Lost, Message, Outbox};
 use crate::profile::Rules;
 use alloc::collections::VecDeque;
@@ -14,15 +14,6 @@ const TIMEOUT_BUFFER: u64 = 2;
 const LONGEST: Span = Span::from_secs(10);
 /// Answers of which ns-2 keeps the time.
 const KEPT: usize = 3;
-
-/// ns-2 looks every half second which routes are old and which packets still wait.
-const LOOK: Span = Span::from_millis(500);
-
-/// When ns-2 next looks, at `time` or after it.
-pub(super) fn look(time: Time) -> Time {
-    let nanos = time.as_nanos().div_ceil(LOOK.as_nanos());
-    Time::ZERO + LOOK * nanos
-}
 
 /// A node's questions for one target.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,7 +109,7 @@ impl<D: Copy> Aodv<D> {
     /// Loses what waits for a target that was not found.
     fn give_up(&mut self, node: u32, target: u32, out: &mut impl Outbox<D>) {
         let router = &mut self.routers[node as usize];
-        if let Some(route) = router.routes.get_mut(target)
+        if let Some(route) = self.routes.get_mut(node, target)
             && route.state == State::Mending
         {
             route.state = State::Down;
@@ -136,7 +127,7 @@ impl<D: Copy> Aodv<D> {
         let params = self.params;
         let [first, more, most] = params.ring;
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get(target);
+        let known = self.routes.get(node, target);
         let search = router.searches.entry(target).or_default();
         let beyond = |hops: u8| {
             let hops = Some(hops).filter(|hops| *hops < most);
@@ -240,7 +231,9 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let router = &mut self.routers[node as usize];
-        if !router.waiting.iter().any(|&(_, to, _)| to == target) {
+        // What waits for a route is asked for. Most nodes ask for few, and many packets may wait.
+        let is_sought = router.searches.contains_key(&target);
+        if !is_sought || !router.waiting.iter().any(|&(_, to, _)| to == target) {
             return;
         }
         let held = core::mem::take(&mut router.waiting);

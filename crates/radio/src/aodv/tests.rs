@@ -1,5 +1,6 @@
 //! AODV over networks that are graphs: every message takes a millisecond and is never lost.
 
+use super::route::Route;
 use super::*;
 use proptest::prelude::*;
 use std::format;
@@ -50,6 +51,11 @@ impl Outbox<Data> for World {
     }
 
     fn purge(&mut self, _node: u32, _neighbour: u32) {}
+}
+
+fn route(routing: &Aodv<Data>, node: u32, target: u32) -> &Route {
+    let route = routing.routes.get(node, target);
+    route.expect("a target that is known")
 }
 
 impl World {
@@ -291,7 +297,7 @@ fn by_the_rules_of_ns2_errors_go_to_all() {
     let (mut world, mut routing) = (chain(4), aodv(AodvParams::NS2, 4));
     world.send(&mut routing, 0, 3);
     world.run(&mut routing, at(1000));
-    let broken = routing.routers[2].routes[3].number;
+    let broken = route(&routing, 2, 3).number;
     world.control(
         2,
         message::error(&[Sequenced {
@@ -360,7 +366,7 @@ fn a_relay_keeps_the_routes_alive_that_a_packet_shows() {
         (3, [0, 4, 2]),
     ] {
         for other in others {
-            let expires = routing.routers[relay].routes[other].expires;
+            let expires = route(&routing, relay, other).expires;
             let until = at(22_000 + relay as u64);
             assert_eq!(expires, until, "of {other} at {relay}");
         }
@@ -371,7 +377,7 @@ fn a_relay_keeps_the_routes_alive_that_a_packet_shows() {
         world.run(&mut routing, at(1000 * second));
         world.send(&mut routing, 0, 2);
     }
-    let [back, forth] = [0, 2].map(|end| routing.routers[1].routes[end].expires);
+    let [back, forth] = [0, 2].map(|end| route(&routing, 1, end).expires);
     assert!(
         back < at(11_000) && forth > at(28_000),
         "{back:?} {forth:?}"

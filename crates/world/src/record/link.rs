@@ -8,6 +8,7 @@ use super::window::{Bins, Quantity, Rows, Window};
 use super::{mean, millis, named};
 use crate::figure::{Kind, LinkResult};
 use crate::{Fate, LineRate};
+use sojourn_memory::fetch_part;
 use sojourn_qdisc::{Backlog, Dual, Gauge, Report, Tally};
 use sojourn_units::{Rate, Span, Time};
 
@@ -98,6 +99,12 @@ impl LinkRecorder {
     pub fn set_radio(&mut self, deadline: Option<Span>) {
         self.usual_before = Time::ZERO;
         self.radio = Some(Box::new(RadioRecorder::new(deadline)));
+    }
+
+    /// Asks for the memory that most of what a radio does needs.
+    pub fn fetch_radio(&self) {
+        fetch_part(self, std::mem::offset_of!(Self, window)..Self::USUAL);
+        self.radio.as_deref().inspect(|radio| radio.fetch());
     }
 
     /// Has the utilisation of a link follow its rate, which is this at first and varies. Of a

@@ -1,0 +1,31 @@
+//! What a medium does for memory when it has so many stations that none is in a cache whose turn
+//! has come: it asks for that of the next ones while others have theirs. Nothing here changes them.
+
+use crate::air::Air;
+use crate::upper::Upper;
+use sojourn_memory::{fetch, fetch_part};
+
+/// From so many stations on. Those of fewer are in a processor's second cache.
+pub(crate) const MANY: usize = 256;
+/// Bytes of the work that most of what a station does needs.
+const WORK: usize = 192;
+/// Neighbours in a cache line.
+const LINE: usize = 4;
+
+impl<P: Copy> Air<P> {
+    /// Asks for the memory of the stations whose turn may come next, once as long as they may.
+    #[inline(never)]
+    pub(crate) fn look_ahead(&mut self, upper: &impl Upper<Packet = P>) {
+        let soon = self.access.timers.soon();
+        for (station, asked) in soon.into_iter().zip(&mut self.asked) {
+            if core::mem::replace(asked, station) == station {
+                continue;
+            }
+            fetch(&self.access.stations[station as usize]);
+            fetch_part(&self.access.works[station as usize], 0..WORK);
+            let neighbours = self.neighbours.of(station);
+            neighbours.iter().step_by(LINE).for_each(fetch);
+            upper.expect(station);
+        }
+    }
+}
