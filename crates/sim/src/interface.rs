@@ -134,7 +134,7 @@ impl Interface {
         if let Some(first) = self.routing.as_ref().and_then(VecDeque::front) {
             fetch(first);
         }
-        self.qdisc.fetch_first();
+        self.qdisc.ahead(0).inspect(|packet| fetch(*packet));
         self.recorder.fetch_radio();
     }
 
