@@ -257,6 +257,60 @@ fn settle(exact: u64, dice: &mut Stream) -> i64 {
     ((exact + (dice.bits() >> 48)) >> 16).cast_signed()
 }
 
+/// How many of so many numbers of sixteen random bits are below `part`, which has sixteen bits.
+///
+/// Numbers are thrown bit by bit from the top, a bit of all numbers at once, until each number has
+/// a bit that differs from that of `part`. For 32 numbers this takes six of the sixteen bits.
+fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
+    if part == 0 {
+        return 0;
+    }
+    let mut below = 0;
+    let mut left = numbers;
+    while left > 32 {
+        let some = left.min(64);
+        left -= some;
+        // Numbers that are equal to `part` so far.
+        let mut equal = u64::MAX >> (64 - some);
+        let mut under = 0_u64;
+        let mut rest = part << 48;
+        while equal != 0 {
+            let ones = top_bit(rest);
+            let differ = equal & (dice.bits() ^ ones);
+            under |= differ & ones;
+            equal ^= differ;
+            rest <<= 1;
+        }
+        below += under.count_ones();
+    }
+    if left > 0 {
+        // Two bits of each number at once.
+        let mut equal = u64::MAX >> (64 - left);
+        let mut under = 0_u64;
+        let mut rest = part << 48;
+        while equal != 0 {
+            let bits = dice.bits();
+            let ones = top_bit(rest);
+            let differ = equal & (bits ^ ones);
+            under |= differ & ones;
+            equal ^= differ;
+            let ones = top_bit(rest << 1);
+            let differ = equal & (bits >> 32 ^ ones);
+            under |= differ & ones;
+            equal ^= differ;
+            rest <<= 2;
+        }
+        below += under.count_ones();
+    }
+    below
+}
+
+/// All ones, if the top bit is one, and else none.
+#[inline]
+const fn top_bit(word: u64) -> u64 {
+    (word.cast_signed() >> 63).cast_unsigned()
+}
+
 /// Host isolation, ACK filter, link-layer sizes and set-associative hashing.
 #[derive(Clone, Debug)]
 pub struct HostFair {
@@ -457,6 +511,20 @@ impl FlowPolicy for HostFair {
     #[inline]
     fn quantum(&mut self, share: u32, quanta: u64) -> i64 {
         settle(quanta * u64::from(share), &mut self.dice)
+    }
+
+    #[inline]
+    fn exact(&self, quantum: u64) -> u64 {
+        quantum * u64::from(self.latest_share)
+    }
+
+    #[inline]
+    fn gain(&mut self, exact: u64, turns: u32) -> i64 {
+        if turns == 1 {
+            return settle(exact, &mut self.dice);
+        }
+        let below = count_below(exact & 0xffff, turns, &mut self.dice);
+        ((exact >> 16) * u64::from(turns) + u64::from(below)).cast_signed()
     }
 
     #[inline]

@@ -92,6 +92,19 @@ pub trait FlowPolicy: Clone + Send + 'static {
         quanta.cast_signed()
     }
 
+    /// What a turn of a flow with the share asked for last adds to its credit, in 1/65536 byte.
+    #[inline]
+    fn exact(&self, _quantum: u64) -> u64 {
+        0
+    }
+
+    /// What so many turns add to a credit, each with dice of its own, when one adds `exact` in
+    /// 1/65536 byte.
+    #[inline]
+    fn gain(&mut self, _exact: u64, _turns: u32) -> i64 {
+        0
+    }
+
     /// Copies what turns of like flows ask of the policy, for many of them in sequence.
     fn turns(&self, quantum: u64) -> Self::Turns;
 

@@ -11,12 +11,23 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Gives turns to the old flows, of which there are some, until the first one has credit.
     #[inline]
     pub(super) fn walk(&mut self) {
+        if self.old.len > self.walked_up_to {
+            self.walk_many();
+        } else {
+            self.visit::<false>();
+        }
+    }
+
+    /// The same, one flow after another. Returns how many got a turn, where that `COUNTS`.
+    #[inline]
+    pub(super) fn visit<const COUNTS: bool>(&mut self) -> u32 {
         let quantum = u64::from(self.quantum);
         let Round {
             mut first,
             mut last,
             ..
         } = self.old;
+        let mut visits = 0_u32;
         let flows = &mut self.flows[..];
         // A list that is closed to a ring turns without a write.
         flows[last as usize].next = first;
@@ -29,6 +40,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             {
                 flow.deficit += turns.next();
                 last = replace(&mut first, flow.next);
+                visits = visits.wrapping_add(u32::from(COUNTS));
             }
             self.policy.keep(turns);
             let Some(flow) = flows
@@ -45,7 +57,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let share = self.policy.share(&flow.share);
             flow.deficit += self.policy.quantum(share, quantum);
             last = replace(&mut first, flow.next);
+            visits = visits.wrapping_add(u32::from(COUNTS));
         }
         (self.old.first, self.old.last) = (first, last);
+        visits
     }
 }
