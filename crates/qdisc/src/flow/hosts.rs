@@ -611,6 +611,40 @@ mod tests {
         }
     }
 
+    /// Numbers below a part are as many as chance makes them: mean and variance are those of a
+    /// binomial distribution, within five standard errors of 4000 draws.
+    #[test]
+    fn numbers_thrown_together_are_single_ones() {
+        let mut dice = Stream::named(3, "quantum");
+        for part in [0, 1, 0x8000, 18_966, 43_690, 65_535] {
+            for numbers in [1, 2, 31, 32, 33, 63, 64, 65, 97, 127] {
+                let (mut sum, mut squares) = (0.0, 0.0);
+                let draws = 4000.0;
+                let share = part as f64 / 65_536.0;
+                let mean = f64::from(numbers) * share;
+                for _ in 0..4000 {
+                    let below = count_below(part, numbers, &mut dice);
+                    assert!(below <= numbers);
+                    let off = f64::from(below) - mean;
+                    sum += off;
+                    squares += off * off;
+                }
+                let variance = mean * (1.0 - share);
+                let error = libm::sqrt(variance / draws);
+                let what = (part, numbers, sum / draws, squares / draws);
+                assert!((sum / draws).abs() <= 5.0 * error, "{what:?}");
+                // The fourth moment of a binomial number.
+                let fourth =
+                    variance * (1.0 + 3.0 * variance - 6.0 * variance / f64::from(numbers));
+                let error = libm::sqrt((fourth - variance * variance).max(0.0) / draws);
+                assert!(
+                    (squares / draws - variance).abs() <= 5.0 * error,
+                    "{what:?}"
+                );
+            }
+        }
+    }
+
     /// By hand: 65535, a half of it, a third. 2000 flows are more than the table has.
     #[test]
     fn a_share_follows_the_flows_that_stand() {

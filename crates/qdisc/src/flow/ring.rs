@@ -14,17 +14,16 @@
 //! A flow's place in the ring is its place in the list of the old flows. The list turns as in a
 //! walk, so that its first flow has its right deficit; the deficits of the others are those of
 //! their last turn here. So whatever changes the list, the flows' shares or the way of walking
-//! dissolves the ring, which gives each flow what it has coming. The ring is made again after
-//! [`CALM_ROUNDS`] rounds without a change: until then, flows that come and go cost no more than
-//! a walk does.
+//! dissolves the ring, which gives each flow what it has coming. The ring is made again some rounds
+//! later, if nothing changes: until then, flows that come and go cost no more than a walk does.
 //!
 //! Memory: 1600 bytes, made when first used.
 
+use super::FlowQueue;
 use super::policy::{FlowPolicy, FlowTurns};
-use super::{Flow, FlowQueue};
 use crate::{Aqm, Packet};
 use alloc::boxed::Box;
-use core::mem::take;
+use core::mem::{replace, take};
 
 /// Up to so many flows, rounds are walked: that costs less.
 pub(super) const FEW: u32 = 12;
@@ -32,8 +31,9 @@ pub(super) const FEW: u32 = 12;
 const PLACES: usize = 64;
 /// Rounds that are known ahead, a power of two. A flow that needs more comes back in between.
 const ROUNDS: usize = 128;
-/// A ring is made after so many rounds of which each was like the one before.
-const CALM_ROUNDS: u32 = 4;
+/// A ring is made when it would twice have saved as much as so many rounds take, while as many flows
+/// stood with the same share.
+const CALM_ROUNDS: u32 = 2;
 /// A ring costs as much as so many visits for each packet. Where packets take fewer, as small ones
 /// do and those of hosts with few flows, flows are walked.
 const WORTH: u32 = 8;
@@ -54,16 +54,19 @@ pub(super) struct Ring {
     round: u32,
     /// What a turn gives, in 1/65536 byte.
     exact: u64,
+    /// Whole bytes of that.
+    least: i64,
 }
 
-/// What a walk has left behind, by which the next one sees that nothing has changed.
+/// Whether a ring would pay.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calm {
-    first: u32,
+    /// Old flows in the last walk.
     len: u32,
+    /// Visits that a ring would have saved since that number changed.
+    saved: u32,
+    /// What a turn gave when they were enough last.
     exact: u64,
-    /// Visits since the last change.
-    visits: u32,
 }
 
 impl Ring {
@@ -79,11 +82,13 @@ impl Ring {
             head: 0,
             round: 0,
             exact: 0,
+            least: 0,
         })
     }
 
     /// Whether a list with this first flow and so many is still the one of the ring. Between two
     /// walks flows join at its end, and none leaves but the first.
+    #[inline]
     const fn is_of(&self, first: u32, len: u32) -> bool {
         self.len == len && self.ids[self.head as usize % PLACES] == first
     }
@@ -91,45 +96,35 @@ impl Ring {
     /// The flow in a place has its turn in this round: says when it comes back. Its `deficit` is
     /// not positive.
     #[inline]
-    fn put_off(&mut self, place: u32, deficit: i64) {
-        // What the dice give at most. A flow of which this is too little is not looked at.
-        let most = (self.exact >> 16) + 1;
-        let missing = deficit.unsigned_abs() + 1;
-        let farthest = ROUNDS as u32 - 1;
-        let rounds = if missing < most * u64::from(farthest) {
-            missing.div_ceil(most) as u32
-        } else {
-            farthest
-        };
-        self.since[place as usize % PLACES] = self.round;
-        let round = self.round.wrapping_add(rounds);
-        self.due[round as usize % ROUNDS] |= 1 << (place % PLACES as u32);
-    }
-
-    /// Goes on to the next flow that may have credit. Returns its place and the turns that it has
-    /// had.
-    #[inline]
-    fn advance(&mut self) -> (u32, u32) {
-        // Places behind the head come in this round.
-        let mut due = self.due[self.round as usize % ROUNDS] & (!1 << (self.head % PLACES as u32));
-        while due == 0 {
-            self.round = self.round.wrapping_add(1);
-            due = self.due[self.round as usize % ROUNDS];
+    fn put_off(&mut self, place: u32, round: u32, deficit: i64) {
+        // A turn that settles it whatever the dice show, or none of them.
+        let mut rounds = 1;
+        if deficit <= -self.least {
+            // What the dice give at most. A flow of which this is too little is not looked at.
+            let most = (self.least + 1).cast_unsigned();
+            let missing = deficit.unsigned_abs() + 1;
+            rounds = ROUNDS as u32 - 1;
+            if missing < most * u64::from(rounds) {
+                rounds = missing.div_ceil(most) as u32;
+            }
         }
-        let place = due.trailing_zeros();
-        self.due[self.round as usize % ROUNDS] &= !(1 << place);
-        self.head = place;
-        (
-            place,
-            self.round.wrapping_sub(self.since[place as usize % PLACES]),
-        )
+        self.since[place as usize % PLACES] = round;
+        let then = round.wrapping_add(rounds);
+        self.due[then as usize % ROUNDS] |= 1 << (place % PLACES as u32);
     }
 
-    /// The last flow of the list.
+    /// The next place behind this one whose flow may have credit, and its round.
     #[inline]
-    fn last(&self) -> u32 {
-        let place = self.head.checked_sub(1).unwrap_or(self.len - 1);
-        self.ids[place as usize % PLACES]
+    fn advance(&mut self, place: u32, mut round: u32) -> (u32, u32) {
+        let behind = !1 << (place % PLACES as u32);
+        let mut due = self.due[round as usize % ROUNDS] & behind;
+        while due == 0 {
+            round = round.wrapping_add(1);
+            due = self.due[round as usize % ROUNDS];
+        }
+        // Places up to this one are due no more.
+        self.due[round as usize % ROUNDS] = due & (due - 1);
+        (due.trailing_zeros(), round)
     }
 }
 
@@ -137,47 +132,31 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Walks until a flow has credit, or does what that comes to.
     #[inline(never)]
     pub(super) fn walk_many(&mut self) {
-        let (first, len) = (self.old.first, self.old.len);
         if self.has_ring() {
-            if self.is_in_force(first, len) {
-                return self.turn_ring();
+            if self.turn_ring() {
+                return;
             }
             self.dissolve();
         }
         let visits = self.visit::<true>();
-        if visits < WORTH {
-            return;
+        let Calm { len, saved, exact } = &mut self.calm;
+        if *len != self.old.len {
+            (*len, *saved) = (self.old.len, 0);
         }
-        let exact = self.policy.exact(u64::from(self.quantum));
-        let calm = &mut self.calm;
-        if (calm.first, calm.len, calm.exact) != (first, len, exact) {
-            calm.visits = 0;
-        }
-        (calm.first, calm.len, calm.exact) = (self.old.first, len, exact);
-        calm.visits = calm.visits.saturating_add(visits);
-        if len > FEW && calm.visits / CALM_ROUNDS >= len {
-            self.calm = Calm::default();
-            self.form_ring(exact);
+        *saved = saved.saturating_add(visits).saturating_sub(WORTH);
+        if *saved >= CALM_ROUNDS * *len && *len > FEW {
+            *saved = 0;
+            let now = self.policy.exact(u64::from(self.quantum));
+            // Twice, and their shares are those of the first time.
+            if replace(exact, now) == now {
+                self.form_ring(now);
+            }
         }
     }
 
     #[inline]
     pub(super) const fn has_ring(&self) -> bool {
         self.walked_up_to < FEW
-    }
-
-    /// Whether the ring is the one of the flows that are old now, with the shares of now.
-    #[inline]
-    fn is_in_force(&mut self, first: u32, len: u32) -> bool {
-        let Some(ring) = self.ring.as_ref().filter(|ring| ring.is_of(first, len)) else {
-            return false;
-        };
-        let Some(flow) = self.flows.get(first as usize) else {
-            return false;
-        };
-        // Flows of other hosts may have asked for their share.
-        self.policy.share(&flow.share);
-        self.policy.exact(u64::from(self.quantum)) == ring.exact
     }
 
     /// Makes the ring of the old flows, if their turns are alike. The first one has credit.
@@ -193,7 +172,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             id = flow.next;
         }
         let ring = self.ring.get_or_insert_with(Ring::boxed);
-        (ring.due, ring.exact) = ([0; ROUNDS], exact);
+        ring.due = [0; ROUNDS];
+        (ring.exact, ring.least) = (exact, (exact >> 16).cast_signed());
         (ring.len, ring.head, ring.round) = (self.old.len, 0, 0);
         self.walked_up_to = 0;
         for place in 0..self.old.len {
@@ -203,41 +183,56 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 ring.since[place as usize % PLACES] = 0;
                 ring.due[0] |= 1 << place;
             } else if place > 0 {
-                ring.put_off(place, flow.deficit);
+                ring.put_off(place, 0, flow.deficit);
             }
             id = flow.next;
         }
     }
 
-    /// Gives turns to the flows of the ring until the first one has credit.
+    /// Gives turns to the flows of the ring until the first one has credit; not if they or their
+    /// shares are others now.
     #[inline]
-    fn turn_ring(&mut self) {
-        let Some(ring) = &mut self.ring else { return };
-        let Some(Flow { deficit, .. }) = self.flows.get(self.old.first as usize) else {
-            return;
+    fn turn_ring(&mut self) -> bool {
+        let flows = &mut self.flows[..];
+        let old = &mut self.old;
+        let Some(ring) = self
+            .ring
+            .as_deref_mut()
+            .filter(|ring| ring.is_of(old.first, old.len))
+        else {
+            return false;
         };
-        let mut deficit = *deficit;
-        while deficit <= 0 {
-            ring.put_off(ring.head, deficit);
-            let (place, turns) = ring.advance();
-            let Some(flow) = self
-                .flows
-                .get_mut(ring.ids[place as usize % PLACES] as usize)
-            else {
-                return;
-            };
-            flow.deficit += self.policy.gain(ring.exact, turns);
-            deficit = flow.deficit;
+        let Some(mut flow) = flows.get_mut(old.first as usize) else {
+            return false;
+        };
+        // Flows of other hosts may have asked for their share since.
+        self.policy.share(&flow.share);
+        if self.policy.exact(u64::from(self.quantum)) != ring.exact {
+            return false;
         }
-        self.old.first = ring.ids[ring.head as usize % PLACES];
-        self.old.last = ring.last();
+        let (mut place, mut round) = (ring.head, ring.round);
+        while flow.deficit <= 0 {
+            ring.put_off(place, round, flow.deficit);
+            (place, round) = ring.advance(place, round);
+            old.first = ring.ids[place as usize % PLACES];
+            let Some(next) = flows.get_mut(old.first as usize) else {
+                break;
+            };
+            flow = next;
+            let turns = round.wrapping_sub(ring.since[place as usize % PLACES]);
+            flow.deficit += self.policy.gain(ring.exact, turns);
+        }
+        (ring.head, ring.round) = (place, round);
+        let before = place.checked_sub(1).unwrap_or(ring.len - 1);
+        old.last = ring.ids[before as usize % PLACES];
+        true
     }
 
     /// Ends the ring, if there is one: each flow gets what it has coming.
     #[inline(never)]
     pub(super) fn dissolve(&mut self) {
-        self.walked_up_to = FEW;
         let Some(ring) = &mut self.ring else { return };
+        self.walked_up_to = FEW;
         for place in 0..take(&mut ring.len) {
             let at = place as usize % PLACES;
             // The flow at the head has got all, and may have left.
@@ -255,3 +250,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
