@@ -63,7 +63,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use fat::Fattest;
 use lists::{Ends, NONE, Position, Slab};
-use ring::{Calm, FEW, Ring};
+use ring::{Calm, Ring};
 use round::{Round, Turn};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -119,9 +119,9 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     new: Round,
     old: Round,
     debts: Debts,
-    /// So many old flows at most are walked: none while there is a ring.
-    walked_up_to: u32,
     calm: Calm,
+    /// The old flows stand in the ring.
+    has_ring: bool,
     ring: Option<Box<Ring>>,
     fattest: Fattest,
     backlog: Backlog,
@@ -160,8 +160,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             new: Round::default(),
             old: Round::default(),
             debts: Debts::default(),
-            walked_up_to: FEW,
             calm: Calm::default(),
+            has_ring: false,
             ring: None,
             fattest: Fattest::default(),
             backlog: Backlog::default(),
@@ -545,8 +545,8 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
             new: self.new,
             old: self.old,
             debts: self.debts.clone(),
-            walked_up_to: self.walked_up_to,
             calm: self.calm,
+            has_ring: self.has_ring,
             ring: self.ring.clone(),
             fattest: self.fattest.clone(),
             backlog: self.backlog,

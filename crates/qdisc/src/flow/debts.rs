@@ -66,7 +66,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(super) fn pay(&mut self, id: u32) {
         // Few flows in turn, of which this is one, are walked.
         let is_few = self.flows_in_turn() < WALKED;
-        if !is_few && self.has_ring() {
+        if !is_few && self.has_ring {
             self.dissolve();
         }
         let flows = &mut self.flows[..];

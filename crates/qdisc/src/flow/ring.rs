@@ -23,7 +23,7 @@ use super::FlowQueue;
 use super::policy::{FlowPolicy, FlowTurns};
 use crate::{Aqm, Packet};
 use alloc::boxed::Box;
-use core::mem::{replace, take};
+use core::mem::take;
 
 /// Up to so many flows, rounds are walked: that costs less.
 pub(super) const FEW: u32 = 12;
@@ -31,12 +31,15 @@ pub(super) const FEW: u32 = 12;
 const PLACES: usize = 64;
 /// Rounds that are known ahead, a power of two. A flow that needs more comes back in between.
 const ROUNDS: usize = 128;
-/// A ring is made when it would twice have saved as much as so many rounds take, while as many flows
-/// stood with the same share.
-const CALM_ROUNDS: u32 = 2;
-/// A ring costs as much as so many visits for each packet. Where packets take fewer, as small ones
-/// do and those of hosts with few flows, flows are walked.
-const WORTH: u32 = 8;
+/// A ring is made after so many walks, mostly packets, with as many flows.
+const PATIENCE: u32 = 16;
+/// As many as that after rings that did not last.
+const LONGEST_PATIENCE: u32 = 1024;
+/// It has paid for being made and dissolved after so many rounds.
+const PAYS: u32 = 16;
+/// It pays if flows have so many rounds to wait on average. Where they wait for fewer, as those with
+/// small packets do and those of hosts with few flows, walking costs less.
+const WORTH: u64 = 5;
 
 /// When each flow of the list has its next turn in which it may have credit.
 #[derive(Clone, Debug)]
@@ -58,15 +61,47 @@ pub(super) struct Ring {
     least: i64,
 }
 
-/// Whether a ring would pay.
-#[derive(Clone, Copy, Debug, Default)]
+/// How long the list has been the same: a ring pays only if it stays.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Calm {
     /// Old flows in the last walk.
     len: u32,
-    /// Visits that a ring would have saved since that number changed.
-    saved: u32,
-    /// What a turn gave when they were enough last.
-    exact: u64,
+    /// Walks with so many flows until a ring is tried.
+    left: u32,
+    /// The same after a change.
+    patience: u32,
+}
+
+impl Default for Calm {
+    fn default() -> Self {
+        Self {
+            len: 0,
+            left: 0,
+            patience: PATIENCE,
+        }
+    }
+}
+
+impl Calm {
+    /// After a walk: whether the same flows, so many, have stood for so long that a ring may pay.
+    #[inline]
+    pub(super) const fn is_long(&mut self, len: u32) -> bool {
+        if self.len != len {
+            (self.len, self.left) = (len, self.patience);
+        }
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
+    }
+
+    /// A ring has paid, or not: the next one is tried as soon as the first was, or later.
+    fn learn(&mut self, has_paid: bool) {
+        self.patience = if has_paid {
+            PATIENCE
+        } else {
+            (2 * self.patience).min(LONGEST_PATIENCE)
+        };
+        self.left = self.patience;
+    }
 }
 
 impl Ring {
@@ -129,53 +164,29 @@ impl Ring {
 }
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
-    /// Walks until a flow has credit, or does what that comes to.
-    #[inline(never)]
-    pub(super) fn walk_many(&mut self) {
-        if self.has_ring() {
-            if self.turn_ring() {
-                return;
-            }
-            self.dissolve();
-        }
-        let visits = self.visit::<true>();
-        let Calm { len, saved, exact } = &mut self.calm;
-        if *len != self.old.len {
-            (*len, *saved) = (self.old.len, 0);
-        }
-        *saved = saved.saturating_add(visits).saturating_sub(WORTH);
-        if *saved >= CALM_ROUNDS * *len && *len > FEW {
-            *saved = 0;
-            let now = self.policy.exact(u64::from(self.quantum));
-            // Twice, and their shares are those of the first time.
-            if replace(exact, now) == now {
-                self.form_ring(now);
-            }
-        }
-    }
-
-    #[inline]
-    pub(super) const fn has_ring(&self) -> bool {
-        self.walked_up_to < FEW
-    }
-
     /// Makes the ring of the old flows, if their turns are alike. The first one has credit.
     #[inline(never)]
-    fn form_ring(&mut self, exact: u64) {
-        let turns = self.policy.turns(u64::from(self.quantum));
+    pub(super) fn form_ring(&mut self) {
+        let quantum = u64::from(self.quantum);
+        let (turns, exact) = (self.policy.turns(quantum), self.policy.exact(quantum));
         let mut id = self.old.first;
+        let mut debts = 0;
         for _ in 0..self.old.len {
             let flow = &self.flows[id as usize];
             if !turns.fits(&flow.share) {
-                return;
+                return self.calm.learn(false);
             }
+            debts += flow.deficit.min(0).unsigned_abs();
             id = flow.next;
+        }
+        if debts < u64::from(self.old.len) * WORTH * (exact >> 16) {
+            return self.calm.learn(false);
         }
         let ring = self.ring.get_or_insert_with(Ring::boxed);
         ring.due = [0; ROUNDS];
         (ring.exact, ring.least) = (exact, (exact >> 16).cast_signed());
         (ring.len, ring.head, ring.round) = (self.old.len, 0, 0);
-        self.walked_up_to = 0;
+        self.has_ring = true;
         for place in 0..self.old.len {
             ring.ids[place as usize % PLACES] = id;
             let flow = &self.flows[id as usize];
@@ -189,10 +200,19 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Gives turns to the flows of the ring until the first one has credit; not if they or their
-    /// shares are others now.
+    /// Gives turns to the flows of the ring until the first one has credit. If they or their shares
+    /// are others now, there is no ring any more.
+    #[inline(never)]
+    pub(super) fn turn_ring(&mut self) -> bool {
+        let turns = self.turn_as_before();
+        if !turns {
+            self.dissolve();
+        }
+        turns
+    }
+
     #[inline]
-    fn turn_ring(&mut self) -> bool {
+    fn turn_as_before(&mut self) -> bool {
         let flows = &mut self.flows[..];
         let old = &mut self.old;
         let Some(ring) = self
@@ -232,7 +252,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     #[inline(never)]
     pub(super) fn dissolve(&mut self) {
         let Some(ring) = &mut self.ring else { return };
-        self.walked_up_to = FEW;
+        self.has_ring = false;
+        self.calm.learn(ring.round >= PAYS);
         for place in 0..take(&mut ring.len) {
             let at = place as usize % PLACES;
             // The flow at the head has got all, and may have left.

@@ -3,6 +3,7 @@
 
 use super::FlowQueue;
 use super::policy::{FlowPolicy, FlowTurns};
+use super::ring::FEW;
 use super::round::Round;
 use crate::{Aqm, Packet};
 use core::mem::replace;
@@ -11,23 +12,24 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Gives turns to the old flows, of which there are some, until the first one has credit.
     #[inline]
     pub(super) fn walk(&mut self) {
-        if self.old.len > self.walked_up_to {
-            self.walk_many();
-        } else {
-            self.visit::<false>();
+        if self.has_ring && self.turn_ring() {
+            return;
+        }
+        self.visit();
+        if self.old.len > FEW && self.calm.is_long(self.old.len) {
+            self.form_ring();
         }
     }
 
-    /// The same, one flow after another. Returns how many got a turn, where that `COUNTS`.
+    /// The same, one flow after another.
     #[inline]
-    pub(super) fn visit<const COUNTS: bool>(&mut self) -> u32 {
+    fn visit(&mut self) {
         let quantum = u64::from(self.quantum);
         let Round {
             mut first,
             mut last,
             ..
         } = self.old;
-        let mut visits = 0_u32;
         let flows = &mut self.flows[..];
         // A list that is closed to a ring turns without a write.
         flows[last as usize].next = first;
@@ -40,7 +42,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             {
                 flow.deficit += turns.next();
                 last = replace(&mut first, flow.next);
-                visits = visits.wrapping_add(u32::from(COUNTS));
             }
             self.policy.keep(turns);
             let Some(flow) = flows
@@ -57,9 +58,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let share = self.policy.share(&flow.share);
             flow.deficit += self.policy.quantum(share, quantum);
             last = replace(&mut first, flow.next);
-            visits = visits.wrapping_add(u32::from(COUNTS));
         }
         (self.old.first, self.old.last) = (first, last);
-        visits
     }
 }
