@@ -41,6 +41,9 @@ const PAYS: u32 = 16;
 /// small packets do and those of hosts with few flows, walking costs less.
 const WORTH: u64 = 5;
 
+/// Shares of a quantum below this are reckoned in 32 bits.
+const MOST_SHARE: u64 = 1 << 24;
+
 /// When each flow of the list has its next turn in which it may have credit.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
@@ -59,6 +62,10 @@ pub(super) struct Ring {
     exact: u64,
     /// Whole bytes of that.
     least: i64,
+    /// What it may give with the dice.
+    most: u32,
+    /// The same of all rounds that are known ahead; below 2³¹.
+    farthest: i64,
 }
 
 /// How long the list has been the same: a ring pays only if it stays.
@@ -118,6 +125,8 @@ impl Ring {
             round: 0,
             exact: 0,
             least: 0,
+            most: 1,
+            farthest: 0,
         })
     }
 
@@ -135,12 +144,11 @@ impl Ring {
         // A turn that settles it whatever the dice show, or none of them.
         let mut rounds = 1;
         if deficit <= -self.least {
-            // What the dice give at most. A flow of which this is too little is not looked at.
-            let most = (self.least + 1).cast_unsigned();
-            let missing = deficit.unsigned_abs() + 1;
+            // A flow of which the most that the dice give is too little is not looked at.
             rounds = ROUNDS as u32 - 1;
-            if missing < most * u64::from(rounds) {
-                rounds = missing.div_ceil(most) as u32;
+            if deficit > -self.farthest {
+                let missing = deficit.unsigned_abs() as u32 + 1;
+                rounds = missing.div_ceil(self.most);
             }
         }
         self.since[place as usize % PLACES] = round;
@@ -179,12 +187,15 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             debts += flow.deficit.min(0).unsigned_abs();
             id = flow.next;
         }
-        if debts < u64::from(self.old.len) * WORTH * (exact >> 16) {
+        let least = exact >> 16;
+        if debts < u64::from(self.old.len) * WORTH * least || least >= MOST_SHARE {
             return self.calm.learn(false);
         }
         let ring = self.ring.get_or_insert_with(Ring::boxed);
         ring.due = [0; ROUNDS];
         (ring.exact, ring.least) = (exact, (exact >> 16).cast_signed());
+        ring.most = (exact >> 16) as u32 + 1;
+        ring.farthest = i64::from(ring.most) * (ROUNDS as i64 - 1);
         (ring.len, ring.head, ring.round) = (self.old.len, 0, 0);
         self.has_ring = true;
         for place in 0..self.old.len {
