@@ -3,6 +3,9 @@
 use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
+/// Turns whose dice a policy throws at once, at most.
+pub(super) const MOST_TURNS: u32 = 96;
+
 /// What the turns of flows that have the same share ask of a policy.
 pub trait FlowTurns<F> {
     /// Whether a turn of this flow changes nothing but its credit.
@@ -98,8 +101,8 @@ pub trait FlowPolicy: Clone + Send + 'static {
         0
     }
 
-    /// What so many turns add to a credit, each with dice of its own, when one adds `exact` in
-    /// 1/65536 byte.
+    /// What so many turns, 96 at most, add to a credit, each with dice of its own, when one adds
+    /// `exact` in 1/65536 byte.
     #[inline]
     fn gain(&mut self, _exact: u64, _turns: u32) -> i64 {
         0

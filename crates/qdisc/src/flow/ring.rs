@@ -20,7 +20,7 @@
 //! Memory: 1600 bytes, made when first used.
 
 use super::FlowQueue;
-use super::policy::{FlowPolicy, FlowTurns};
+use super::policy::{FlowPolicy, FlowTurns, MOST_TURNS};
 use crate::{Aqm, Packet};
 use alloc::boxed::Box;
 use core::mem::take;
@@ -29,7 +29,8 @@ use core::mem::take;
 pub(super) const FEW: u32 = 12;
 /// Places of a ring: the bits of a word.
 const PLACES: usize = 64;
-/// Rounds that are known ahead, a power of two. A flow that needs more comes back in between.
+/// Rounds that are known ahead: a power of two above [`MOST_TURNS`]. A flow that needs more turns
+/// than that comes back in between.
 const ROUNDS: usize = 128;
 /// A ring is made after so many walks, mostly packets, with as many flows.
 const PATIENCE: u32 = 16;
@@ -145,7 +146,7 @@ impl Ring {
         let mut rounds = 1;
         if deficit <= -self.least {
             // A flow of which the most that the dice give is too little is not looked at.
-            rounds = ROUNDS as u32 - 1;
+            rounds = MOST_TURNS;
             if deficit > -self.farthest {
                 let missing = deficit.unsigned_abs() as u32 + 1;
                 rounds = missing.div_ceil(self.most);
@@ -195,7 +196,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         ring.due = [0; ROUNDS];
         (ring.exact, ring.least) = (exact, (exact >> 16).cast_signed());
         ring.most = (exact >> 16) as u32 + 1;
-        ring.farthest = i64::from(ring.most) * (ROUNDS as i64 - 1);
+        ring.farthest = i64::from(ring.most) * i64::from(MOST_TURNS);
         (ring.len, ring.head, ring.round) = (self.old.len, 0, 0);
         self.has_ring = true;
         for place in 0..self.old.len {
