@@ -267,14 +267,9 @@ fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
         return 0;
     }
     let (mut count, mut left) = (0, numbers);
-    // Bits are thrown as often as is nearly always enough: no processor foresees the end of a loop
-    // that ends by chance.
     if left > 32 {
         let mut numbers = Numbers::new(part, left.min(64));
         left -= left.min(64);
-        for _ in 0..8 {
-            numbers.see(dice.bits());
-        }
         while numbers.equal != 0 {
             numbers.see(dice.bits());
         }
@@ -282,7 +277,8 @@ fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
     }
     if left > 0 {
         let mut numbers = Numbers::new(part, left.min(32));
-        // A word has two bits of each.
+        // A word has two bits of each. As many as are nearly always enough come without a loop,
+        // because no processor foresees the end of one that ends by chance.
         for _ in 0..4 {
             numbers.see_two(dice.bits());
         }
