@@ -120,7 +120,7 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     old: Round,
     debts: Debts,
     calm: Calm,
-    /// The old flows stand in the ring.
+    /// Whether the old flows stand in the ring.
     has_ring: bool,
     ring: Option<Box<Ring>>,
     fattest: Fattest,

@@ -257,10 +257,10 @@ fn settle(exact: u64, dice: &mut Stream) -> i64 {
     ((exact + (dice.bits() >> 48)) >> 16).cast_signed()
 }
 
-/// How many of so many numbers of sixteen random bits are below `part`, which has sixteen bits.
+/// Counts which of some numbers of sixteen random bits are below `part`, which has sixteen bits.
 ///
-/// Numbers are thrown bit by bit from the top, a bit of all numbers at once, until each number has
-/// a bit that differs from that of `part`. For 32 numbers this takes six of the sixteen bits.
+/// One random word is a bit of all numbers, the highest bit first. Another word is needed only
+/// while some number equals the highest bits of `part`: mostly six or seven times.
 fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
     debug_assert!(numbers <= MOST_TURNS, "{numbers} numbers");
     if part == 0 {
@@ -277,8 +277,8 @@ fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
     }
     if left > 0 {
         let mut numbers = Numbers::new(part, left.min(32));
-        // A word has two bits of each. As many as are nearly always enough come without a loop,
-        // because no processor foresees the end of one that ends by chance.
+        // A word has two bits of each number. Four words are nearly always enough. They are drawn
+        // without a test, since a processor cannot foresee a loop that ends by chance.
         for _ in 0..4 {
             numbers.see_two(dice.bits());
         }
@@ -290,12 +290,13 @@ fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
     count
 }
 
-/// Numbers of which some bits are known, each a bit of a word.
+/// Numbers of which the highest bits are known; each number is a bit of these words.
 struct Numbers {
-    /// They are equal to the part so far.
+    /// Numbers whose known bits equal those of the part.
     equal: u64,
+    /// Numbers that are below the part.
     below: u64,
-    /// The bits of the part that are still to be compared, at the top.
+    /// Bits of the part that are not compared yet, from the top.
     rest: u64,
 }
 

@@ -3,7 +3,7 @@
 use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
-/// Turns whose dice a policy throws at once, at most.
+/// Most turns of one call of [`FlowPolicy::gain`].
 pub(super) const MOST_TURNS: u32 = 96;
 
 /// What the turns of flows that have the same share ask of a policy.
@@ -95,14 +95,15 @@ pub trait FlowPolicy: Clone + Send + 'static {
         quanta.cast_signed()
     }
 
-    /// What a turn of a flow with the share asked for last adds to its credit, in 1/65536 byte.
+    /// Bytes that a turn adds to the credit of a flow, in 1/65536. The flow has the share that was
+    /// asked for last.
     #[inline]
     fn exact(&self, _quantum: u64) -> u64 {
         0
     }
 
-    /// What so many turns, 96 at most, add to a credit, each with dice of its own, when one adds
-    /// `exact` in 1/65536 byte.
+    /// Bytes that so many turns of a flow add to its credit, each rounded by dice of its own. One
+    /// turn adds `exact` in 1/65536 byte. There are at most 96 turns.
     #[inline]
     fn gain(&mut self, _exact: u64, _turns: u32) -> i64 {
         0

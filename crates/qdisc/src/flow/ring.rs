@@ -1,23 +1,32 @@
-//! Rounds of more than a few flows of one host, which are not walked but reckoned.
+//! Rounds of more than twelve flows of one host: the ring visits a flow only when it may have
+//! credit.
 //!
-//! Between two packets of such a flow lie many rounds in which it only gets its share of the
-//! quantum. The dice of a round settle one byte, so the least number of rounds that its debt takes
-//! is known at once. The flow is left alone until then. When its turn comes in that round, it gets
-//! what all these rounds gave: the dice of them are thrown at that time, and they are the same
-//! independent dice. If it has no credit yet, it comes back after the rounds that the rest takes.
-//! So every flow has credit in the rounds and in the order that a walk gives, with the same
-//! probabilities, and a packet costs O(1) visits instead of O(flows).
+//! Linux visits every flow in every round. In most visits the flow only gets its share of the
+//! quantum, rounded to whole bytes by 16 random bits. With 32 flows a packet takes 32 visits.
 //!
-//! Source: this project's own; Linux `sch_cake.c` walks. Does not differ from Linux but in the
-//! numbers that the dice show.
+//! A visit gives a flow one of two numbers of bytes. So its debt tells the least number of rounds
+//! until it can have credit. The ring leaves the flow alone for these rounds. Then it throws the
+//! dice of all of them, each round with its own 16 bits, and adds what they give. If the flow still
+//! has no credit, it comes back when the rest of its debt can be paid. No decision depends on dice
+//! that are not thrown yet. So flows get credit in the same rounds and in the same order as in a
+//! walk, with exactly the same probabilities. A packet takes two visits, with any number of flows.
 //!
-//! A flow's place in the ring is its place in the list of the old flows. The list turns as in a
-//! walk, so that its first flow has its right deficit; the deficits of the others are those of
-//! their last turn here. So whatever changes the list, the flows' shares or the way of walking
-//! dissolves the ring, which gives each flow what it has coming. The ring is made again some rounds
-//! later, if nothing changes: until then, flows that come and go cost no more than a walk does.
+//! Source: this project's own mechanism for what Linux's `cake_dequeue` does in a loop.
+//! Differs from Linux: the random numbers are other ones; their distribution is the same.
+//!
+//! A flow's place in the ring is its place in the list of old flows. That list turns as in a walk.
+//! The deficit of its first flow is always right. The deficits of the others lack what they got
+//! since their last visit. Before anything else reads them, the ring is dissolved: each flow gets
+//! what it lacks. This happens when a flow joins or leaves the list, when the host's load or the
+//! quantum changes, when a flow's hosts change, and when a flow has to wait in the wheel (`debts`).
+//!
+//! Making and dissolving a ring costs as much as some rounds. So a ring is made only after
+//! [`PATIENCE`] walks with the same number of flows, and after a longer time where rings did not
+//! last. Flows that come and go cost about 1 % more than without rings.
 //!
 //! Memory: 1600 bytes, made when first used.
+//!
+//! Not here: flows of different hosts in one list, which are walked.
 
 use super::FlowQueue;
 use super::policy::{FlowPolicy, FlowTurns, MOST_TURNS};
@@ -25,58 +34,58 @@ use crate::{Aqm, Packet};
 use alloc::boxed::Box;
 use core::mem::take;
 
-/// Up to so many flows, rounds are walked: that costs less.
+/// Up to so many flows are walked: that costs less than a ring.
 pub(super) const FEW: u32 = 12;
 /// Places of a ring: the bits of a word.
 const PLACES: usize = 64;
-/// Rounds that are known ahead: a power of two above [`MOST_TURNS`]. A flow that needs more turns
-/// than that comes back in between.
+/// Rounds that are planned ahead: a power of two above [`MOST_TURNS`]. A flow that needs more turns
+/// than that is visited in between.
 const ROUNDS: usize = 128;
-/// A ring is made after so many walks, mostly packets, with as many flows.
+/// A ring is made after so many walks with the same number of flows. A packet takes one walk.
 const PATIENCE: u32 = 16;
-/// As many as that after rings that did not last.
+/// Most walks until the next ring, after rings that did not last.
 const LONGEST_PATIENCE: u32 = 1024;
-/// It has paid for being made and dissolved after so many rounds.
+/// A ring that lasted for so many rounds has saved more than it cost.
 const PAYS: u32 = 16;
-/// It pays if flows have so many rounds to wait on average. Where they wait for fewer, as those with
-/// small packets do and those of hosts with few flows, walking costs less.
+/// A ring saves time if flows are in debt for so many rounds on average. Flows with small packets
+/// and flows of hosts with few flows are in debt for fewer, and walking them costs less.
 const WORTH: u64 = 5;
-
-/// Shares of a quantum below this are reckoned in 32 bits.
+/// Shares of a quantum from this on, in bytes, do not fit the ring's arithmetic.
 const MOST_SHARE: u64 = 1 << 24;
 
-/// When each flow of the list has its next turn in which it may have credit.
+/// The old flows by the round of their next visit.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    /// The flow in each place.
+    /// Flow in each place.
     ids: [u32; PLACES],
-    /// The round of its last turn, which is not in its deficit yet.
+    /// Round of the flow's last visit. What that visit and the later rounds give is not in its
+    /// deficit yet.
     since: [u32; PLACES],
-    /// By round: the places whose flows may have credit by then.
+    /// Places to visit in each round, a bit each.
     due: [u64; ROUNDS],
-    /// None while there is no ring.
+    /// Number of flows; zero while there is no ring.
     len: u32,
     /// Place of the first flow of the list.
     head: u32,
     round: u32,
-    /// What a turn gives, in 1/65536 byte.
+    /// Share of the quantum that a round gives, in 1/65536 byte.
     exact: u64,
-    /// Whole bytes of that.
+    /// Least bytes of a round.
     least: i64,
-    /// What it may give with the dice.
+    /// Most bytes of a round.
     most: u32,
-    /// The same of all rounds that are known ahead; below 2³¹.
+    /// Most bytes of [`MOST_TURNS`] rounds; below 2³¹.
     farthest: i64,
 }
 
-/// How long the list has been the same: a ring pays only if it stays.
+/// How long the number of old flows has stayed the same: a ring pays only if it lasts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calm {
     /// Old flows in the last walk.
     len: u32,
-    /// Walks with so many flows until a ring is tried.
+    /// Walks with so many flows until a ring is made.
     left: u32,
-    /// The same after a change.
+    /// Value of `left` after a change.
     patience: u32,
 }
 
@@ -91,7 +100,7 @@ impl Default for Calm {
 }
 
 impl Calm {
-    /// After a walk: whether the same flows, so many, have stood for so long that a ring may pay.
+    /// Whether it is time for a ring, after a walk of so many flows.
     #[inline]
     pub(super) const fn is_long(&mut self, len: u32) -> bool {
         if self.len != len {
@@ -101,19 +110,19 @@ impl Calm {
         self.left == 0
     }
 
-    /// A ring has paid, or not: the next one is tried as soon as the first was, or later.
+    /// After a ring that did not pay the next one comes later.
     fn learn(&mut self, has_paid: bool) {
         self.patience = if has_paid {
             PATIENCE
         } else {
-            (2 * self.patience).min(LONGEST_PATIENCE)
+            self.patience.saturating_mul(2).min(LONGEST_PATIENCE)
         };
         self.left = self.patience;
     }
 }
 
 impl Ring {
-    /// Apart, or every call that may make one would keep stack for it.
+    /// A function of its own, because its callers would else reserve stack for a ring in each call.
     #[cold]
     #[inline(never)]
     fn boxed() -> Box<Self> {
@@ -131,21 +140,21 @@ impl Ring {
         })
     }
 
-    /// Whether a list with this first flow and so many is still the one of the ring. Between two
-    /// walks flows join at its end, and none leaves but the first.
+    /// Whether a list with this first flow and this length is still that of the ring. Between two
+    /// walks, flows join at the end of the list, and only the first one leaves.
     #[inline]
     const fn is_of(&self, first: u32, len: u32) -> bool {
         self.len == len && self.ids[self.head as usize % PLACES] == first
     }
 
-    /// The flow in a place has its turn in this round: says when it comes back. Its `deficit` is
-    /// not positive.
+    /// The flow in a place, whose `deficit` is not positive, is visited in `round`: plans its next
+    /// visit.
     #[inline]
     fn put_off(&mut self, place: u32, round: u32, deficit: i64) {
-        // A turn that settles it whatever the dice show, or none of them.
+        // One round gives it credit whatever the dice show, unless it owes more.
         let mut rounds = 1;
         if deficit <= -self.least {
-            // A flow of which the most that the dice give is too little is not looked at.
+            // In fewer rounds it has no credit even with the best dice.
             rounds = MOST_TURNS;
             if deficit > -self.farthest {
                 let missing = deficit.unsigned_abs() as u32 + 1;
@@ -157,7 +166,7 @@ impl Ring {
         self.due[then as usize % ROUNDS] |= 1 << (place % PLACES as u32);
     }
 
-    /// The next place behind this one whose flow may have credit, and its round.
+    /// The next place to visit, which is behind this one or in a later round, and its round.
     #[inline]
     fn advance(&mut self, place: u32, mut round: u32) -> (u32, u32) {
         let behind = !1 << (place % PLACES as u32);
@@ -166,14 +175,15 @@ impl Ring {
             round = round.wrapping_add(1);
             due = self.due[round as usize % ROUNDS];
         }
-        // Places up to this one are due no more.
+        // The lowest bit is this visit's.
         self.due[round as usize % ROUNDS] = due & (due - 1);
         (due.trailing_zeros(), round)
     }
 }
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
-    /// Makes the ring of the old flows, if their turns are alike. The first one has credit.
+    /// Makes a ring of the old flows, if all have the same hosts and debts of several rounds. The
+    /// first one has credit.
     #[inline(never)]
     pub(super) fn form_ring(&mut self) {
         let quantum = u64::from(self.quantum);
@@ -194,8 +204,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
         let ring = self.ring.get_or_insert_with(Ring::boxed);
         ring.due = [0; ROUNDS];
-        (ring.exact, ring.least) = (exact, (exact >> 16).cast_signed());
-        ring.most = (exact >> 16) as u32 + 1;
+        (ring.exact, ring.least) = (exact, least.cast_signed());
+        ring.most = least as u32 + 1;
         ring.farthest = i64::from(ring.most) * i64::from(MOST_TURNS);
         (ring.len, ring.head, ring.round) = (self.old.len, 0, 0);
         self.has_ring = true;
@@ -212,15 +222,15 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// Gives turns to the flows of the ring until the first one has credit. If they or their shares
-    /// are others now, there is no ring any more.
+    /// Gives turns to the flows of the ring until the first one has credit. If the flows or their
+    /// shares have changed, dissolves the ring instead and returns false.
     #[inline(never)]
     pub(super) fn turn_ring(&mut self) -> bool {
-        let turns = self.turn_as_before();
-        if !turns {
+        let has_turned = self.turn_as_before();
+        if !has_turned {
             self.dissolve();
         }
-        turns
+        has_turned
     }
 
     #[inline]
@@ -237,7 +247,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let Some(mut flow) = flows.get_mut(old.first as usize) else {
             return false;
         };
-        // Flows of other hosts may have asked for their share since.
+        // The policy keeps the share that was asked for last, which may be that of other hosts.
         self.policy.share(&flow.share);
         if self.policy.exact(u64::from(self.quantum)) != ring.exact {
             return false;
@@ -260,19 +270,21 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         true
     }
 
-    /// Ends the ring, if there is one: each flow gets what it has coming.
+    /// Ends the ring, if there is one: each flow gets what its deficit lacks.
     #[inline(never)]
     pub(super) fn dissolve(&mut self) {
-        let Some(ring) = &mut self.ring else { return };
+        let Some(ring) = self.ring.as_mut().filter(|_| self.has_ring) else {
+            return;
+        };
         self.has_ring = false;
         self.calm.learn(ring.round >= PAYS);
         for place in 0..take(&mut ring.len) {
             let at = place as usize % PLACES;
-            // The flow at the head has got all, and may have left.
+            // The deficit of the flow at the head is right, and the flow may have left.
             if place == ring.head {
                 continue;
             }
-            // Those before it have had their turn in this round too.
+            // Flows before the head had a turn in this round too.
             let had = u32::from(place < ring.head);
             let turns = ring.round.wrapping_sub(ring.since[at]).wrapping_add(had);
             if let Some(flow) = self.flows.get_mut(ring.ids[at] as usize)

@@ -1,5 +1,5 @@
 //! Rounds of few flows, which are walked as Linux walks them: each flow gets its quantum in its
-//! turn, with dice of its own.
+//! turn, with dice of its own. More than twelve flows of one host form a ring (`ring`).
 
 use super::FlowQueue;
 use super::policy::{FlowPolicy, FlowTurns};
@@ -21,7 +21,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// The same, one flow after another.
+    /// Visits one flow after another.
     #[inline]
     fn visit(&mut self) {
         let quantum = u64::from(self.quantum);

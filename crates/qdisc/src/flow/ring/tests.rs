@@ -71,8 +71,8 @@ fn credits(queue: &Queue) -> Vec<(Turn, i64)> {
     flows.map(|flow| (flow.turn, flow.deficit)).collect()
 }
 
-/// What happens to two queues: packets of some flows of some hosts, more of them or fewer as time
-/// goes by, of 64 bytes to 300 kB.
+/// What arrives: packets of 64 bytes to 300 kB, of some flows of some hosts. Now and then these
+/// numbers change.
 struct Load {
     dice: Stream,
     flows: u64,
@@ -97,8 +97,9 @@ impl Load {
     }
 }
 
-/// With a quantum of 65 536 bytes no share has a fraction, and dice show nothing: the ring must do
-/// what the walk does in every case, whatever comes and goes. Returns the packets sent from a ring.
+/// With a quantum of 65 536 bytes no share has a fraction, so that dice change nothing. Then the ring
+/// must do what the walk does, whatever comes and goes. Returns the number of packets sent from a
+/// ring.
 fn compare(seed: u64, buckets: u32, isolation: Isolation) -> u32 {
     let mut ring = queue(seed, 65_536, buckets, isolation);
     let mut plain = walked(ring.clone());
@@ -114,7 +115,7 @@ fn compare(seed: u64, buckets: u32, isolation: Isolation) -> u32 {
         if load.dice.below(300) == 0 {
             load.change();
         }
-        // Changes make it patient, and few rings would be seen.
+        // After some changes it would make no more rings in this test.
         ring.calm.patience = 4;
         // Rings form while each packet that is sent is followed by one of its flow.
         let often = if step / 250 % 2 == 0 { 2 } else { 60 };
@@ -183,7 +184,7 @@ fn the_ring_does_what_the_walk_does() {
     }
 }
 
-/// Mean and mean square of the packets from one packet of a flow to its next, and of their bytes.
+/// Sums of the gaps between a flow's packets, in packets and in bytes, and of their squares.
 struct Gaps {
     sums: [f64; 4],
     count: f64,
@@ -201,7 +202,7 @@ impl Gaps {
     }
 }
 
-/// Gaps in a queue whose flows always hold two packets, of `sizes` in turn by their number.
+/// Gaps in a queue whose flows always hold two packets. A flow's number chooses among `sizes`.
 fn gaps(mut queue: Queue, flows: u32, sizes: &[u32]) -> Gaps {
     let packet = |flow: u32| Sized {
         flow,
@@ -213,7 +214,7 @@ fn gaps(mut queue: Queue, flows: u32, sizes: &[u32]) -> Gaps {
     }
     let mut last = vec![None; flows as usize];
     let (mut sums, mut count, mut bytes) = ([0.0; 4], 0.0, 0_u64);
-    for step in 0..20_000_u32 {
+    for step in 0..8000_u32 {
         let now = Time::from_nanos(u64::from(step));
         let Dequeue::Packet { packet: sent, .. } = queue.dequeue(now, &mut Discard) else {
             panic!("it never empties");
@@ -235,8 +236,8 @@ fn gaps(mut queue: Queue, flows: u32, sizes: &[u32]) -> Gaps {
     Gaps { sums, count }
 }
 
-/// The dice of the ring are other ones than those of the walk, with the same probabilities: over
-/// many seeds the gaps between a flow's packets have the same mean and the same variance.
+/// The dice of the ring show other numbers than those of the walk, with the same probabilities. So
+/// the gaps between a flow's packets have the same mean and the same variance over many seeds.
 #[test]
 fn gaps_are_those_of_a_walk() {
     for (flows, sizes) in [
@@ -265,10 +266,13 @@ fn gaps_are_those_of_a_walk() {
             let mean = |runs: &[[f64; 4]]| runs.iter().map(|run| run[of]).sum::<f64>() / 64.0;
             let square = |runs: &[[f64; 4]]| {
                 let mean = mean(runs);
-                runs.iter().map(|run| (run[of] - mean).powi(2)).sum::<f64>() / 63.0
+                runs.iter()
+                    .map(|run| (run[of] - mean) * (run[of] - mean))
+                    .sum::<f64>()
+                    / 63.0
             };
             let difference = mean(&ring) - mean(&walk);
-            // Four standard errors of a difference of means of 64 runs, and what floats lose.
+            // Four standard errors of the difference of two means of 64 runs, and rounding.
             let error = 4.0 * libm::sqrt((square(&ring) + square(&walk)) / 64.0);
             let bound = error + 1e-9 * mean(&walk).abs();
             assert!(
@@ -281,7 +285,7 @@ fn gaps_are_those_of_a_walk() {
     }
 }
 
-/// Debts that no packet makes.
+/// Packets of 100 MB in a ring.
 #[test]
 fn no_credit_is_too_far() {
     let mut queue = queue(1, 1514, 1024, Isolation::TripleIsolate);
