@@ -42,7 +42,7 @@ const PLACES: usize = 64;
 /// than that is visited in between.
 const ROUNDS: usize = 128;
 /// A ring is made after so many walks with the same number of flows. A packet takes one walk.
-const PATIENCE: u32 = 16;
+const PATIENCE: u32 = 64;
 /// Most walks until the next ring, after rings that did not last.
 const LONGEST_PATIENCE: u32 = 1024;
 /// A ring that lasted for so many rounds has saved more than it cost.

@@ -97,7 +97,7 @@ impl Load {
     }
 }
 
-/// With a quantum of 65 536 bytes no share has a fraction, so that dice change nothing. Then the ring
+/// With a quantum of 65 536 bytes no share has a fraction, so that dice change nothing. Then a ring
 /// must do what the walk does, whatever comes and goes. Returns the number of packets sent from a
 /// ring.
 fn compare(seed: u64, buckets: u32, isolation: Isolation) -> u32 {
