@@ -28,9 +28,9 @@
 //! filters do not choose tins or flows. Each tin has its own table of hosts, as in Linux.
 //!
 //! Cost: with many bulk flows of one host, `triple-isolate` and the dual modes give each flow a few
-//! bytes a turn, so that a packet takes many turns. Linux walks them all, and so do we with up to 12
-//! flows. From 13 to 64 flows of one host a ring visits only flows that may have credit, with the
-//! same probabilities (see `flow::ring`). Beyond, flows in debt wait outside the round (see
+//! bytes a turn, so that a packet takes many turns. Linux walks them all, and so do we with up to
+//! 12 flows. From 13 to 64 flows of one host a ring visits only flows that may have credit, with
+//! the same probabilities (see `flow::ring`). Beyond, flows in debt wait outside the round (see
 //! `flow::debts`).
 
 use crate::accounts::{Backlog, Counters, DropReason};
