@@ -42,6 +42,7 @@ mod lists;
 mod loads;
 mod overload;
 mod policy;
+mod ring;
 mod round;
 mod statistics;
 mod turns;
@@ -62,6 +63,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use fat::Fattest;
 use lists::{Ends, NONE, Position, Slab};
+use ring::{Calm, Ring};
 use round::{Round, Turn};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -117,6 +119,10 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     new: Round,
     old: Round,
     debts: Debts,
+    calm: Calm,
+    /// Whether the old flows stand in the ring.
+    has_ring: bool,
+    ring: Option<Box<Ring>>,
     fattest: Fattest,
     backlog: Backlog,
     /// Bytes of memory that the packets hold.
@@ -154,6 +160,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             new: Round::default(),
             old: Round::default(),
             debts: Debts::default(),
+            calm: Calm::default(),
+            has_ring: false,
+            ring: None,
             fattest: Fattest::default(),
             backlog: Backlog::default(),
             memory: 0,
@@ -536,6 +545,9 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
             new: self.new,
             old: self.old,
             debts: self.debts.clone(),
+            calm: self.calm,
+            has_ring: self.has_ring,
+            ring: self.ring.clone(),
             fattest: self.fattest.clone(),
             backlog: self.backlog,
             memory: self.memory,

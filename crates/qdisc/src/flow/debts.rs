@@ -17,7 +17,7 @@
 //!
 //! Both differences show: eight flows on 1 Mbit/s (R3 of `docs/studies/cake.md`) kept an even
 //! distance when all their rounds were given at once, where Linux's packets come in clusters. So
-//! few flows are walked.
+//! few flows are walked, or stand in a ring that has the same result (`ring`).
 
 use super::FlowQueue;
 use super::policy::FlowPolicy;
@@ -28,7 +28,7 @@ use core::mem::replace;
 
 /// Fewer rounds than these are walked.
 const FEW_ROUNDS: u64 = 8;
-/// Up to so many flows in turn, all rounds are walked.
+/// Up to so many flows in turn, all rounds are walked, or a ring does what a walk does.
 const WALKED: u32 = 64;
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
@@ -66,6 +66,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(super) fn pay(&mut self, id: u32) {
         // Few flows in turn, of which this is one, are walked.
         let is_few = self.flows_in_turn() < WALKED;
+        if !is_few && self.has_ring {
+            self.dissolve();
+        }
         let flows = &mut self.flows[..];
         let flow = &mut flows[id as usize];
         let quantum = u64::from(self.quantum);

@@ -50,6 +50,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             id => id,
         };
         if matches!(way, Way::Collision(_)) {
+            // Its hosts are other ones from now on.
+            self.dissolve();
             self.policy.moved(&mut self.flows[id as usize].share);
         }
         id

@@ -11,7 +11,7 @@
 //! used: 264 bytes, and 96 for each set.
 
 use super::loads::Loads;
-use super::policy::{FlowPolicy, FlowTurns};
+use super::policy::{FlowPolicy, FlowTurns, MOST_TURNS};
 use super::ways::{WAYS, Way, bits, find};
 use crate::share::{SharedHosts, SharedRate};
 use crate::{AckFilter, FlowParts, Isolation, LinkLayer, Packet};
@@ -257,6 +257,77 @@ fn settle(exact: u64, dice: &mut Stream) -> i64 {
     ((exact + (dice.bits() >> 48)) >> 16).cast_signed()
 }
 
+/// Counts which of some numbers of sixteen random bits are below `part`, which has sixteen bits.
+///
+/// One random word is a bit of all numbers, the highest bit first. Another word is needed only
+/// while some number equals the highest bits of `part`: mostly six or seven times.
+fn count_below(part: u64, numbers: u32, dice: &mut Stream) -> u32 {
+    debug_assert!(numbers <= MOST_TURNS, "{numbers} numbers");
+    if part == 0 {
+        return 0;
+    }
+    let (mut count, mut left) = (0, numbers);
+    if left > 32 {
+        let mut numbers = Numbers::new(part, left.min(64));
+        left -= left.min(64);
+        while numbers.equal != 0 {
+            numbers.see(dice.bits());
+        }
+        count = numbers.below.count_ones();
+    }
+    if left > 0 {
+        let mut numbers = Numbers::new(part, left.min(32));
+        // A word has two bits of each number. Four words are nearly always enough. They are drawn
+        // without a test, since a processor cannot foresee a loop that ends by chance.
+        for _ in 0..4 {
+            numbers.see_two(dice.bits());
+        }
+        while numbers.equal != 0 {
+            numbers.see_two(dice.bits());
+        }
+        count += numbers.below.count_ones();
+    }
+    count
+}
+
+/// Numbers of which the highest bits are known; each number is a bit of these words.
+struct Numbers {
+    /// Numbers whose known bits equal those of the part.
+    equal: u64,
+    /// Numbers that are below the part.
+    below: u64,
+    /// Bits of the part that are not compared yet, from the top.
+    rest: u64,
+}
+
+impl Numbers {
+    #[inline]
+    const fn new(part: u64, count: u32) -> Self {
+        Self {
+            equal: u64::MAX >> (64 - count),
+            below: 0,
+            rest: part << 48,
+        }
+    }
+
+    /// The next bit of each.
+    #[inline]
+    const fn see(&mut self, bits: u64) {
+        let ones = (self.rest.cast_signed() >> 63).cast_unsigned();
+        let differ = self.equal & (bits ^ ones);
+        self.below |= differ & ones;
+        self.equal ^= differ;
+        self.rest <<= 1;
+    }
+
+    /// The next two bits of each of 32.
+    #[inline]
+    const fn see_two(&mut self, bits: u64) {
+        self.see(bits);
+        self.see(bits >> 32);
+    }
+}
+
 /// Host isolation, ACK filter, link-layer sizes and set-associative hashing.
 #[derive(Clone, Debug)]
 pub struct HostFair {
@@ -460,6 +531,20 @@ impl FlowPolicy for HostFair {
     }
 
     #[inline]
+    fn exact(&self, quantum: u64) -> u64 {
+        quantum * u64::from(self.latest_share)
+    }
+
+    #[inline]
+    fn gain(&mut self, exact: u64, turns: u32) -> i64 {
+        if turns == 1 {
+            return settle(exact, &mut self.dice);
+        }
+        let below = count_below(exact & 0xffff, turns, &mut self.dice);
+        ((exact >> 16) * u64::from(turns) + u64::from(below)).cast_signed()
+    }
+
+    #[inline]
     fn turns(&self, quantum: u64) -> Steady {
         Steady {
             flow: HostFlow::new(self.latest_hosts, true),
@@ -540,6 +625,40 @@ mod tests {
             }
             policy.keep(turns);
             assert_eq!(policy.quantum(share, 1), single.quantum(share, 1));
+        }
+    }
+
+    /// Numbers below a part are as many as chance makes them: mean and variance are those of a
+    /// binomial distribution, within five standard errors of 4000 draws.
+    #[test]
+    fn numbers_thrown_together_are_single_ones() {
+        let mut dice = Stream::named(3, "quantum");
+        for part in [0, 1, 0x8000, 18_966, 43_690, 65_535] {
+            for numbers in [1, 2, 31, 32, 33, 63, 64, 65, 95, 96] {
+                let (mut sum, mut squares) = (0.0, 0.0);
+                let draws = 4000.0;
+                let share = part as f64 / 65_536.0;
+                let mean = f64::from(numbers) * share;
+                for _ in 0..4000 {
+                    let below = count_below(part, numbers, &mut dice);
+                    assert!(below <= numbers);
+                    let off = f64::from(below) - mean;
+                    sum += off;
+                    squares += off * off;
+                }
+                let variance = mean * (1.0 - share);
+                let error = libm::sqrt(variance / draws);
+                let what = (part, numbers, sum / draws, squares / draws);
+                assert!((sum / draws).abs() <= 5.0 * error, "{what:?}");
+                // The fourth moment of a binomial number.
+                let fourth =
+                    variance * (1.0 + 3.0 * variance - 6.0 * variance / f64::from(numbers));
+                let error = libm::sqrt((fourth - variance * variance).max(0.0) / draws);
+                assert!(
+                    (squares / draws - variance).abs() <= 5.0 * error,
+                    "{what:?}"
+                );
+            }
         }
     }
 

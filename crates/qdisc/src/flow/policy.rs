@@ -3,6 +3,9 @@
 use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
+/// Most turns of one call of [`FlowPolicy::gain`].
+pub(super) const MOST_TURNS: u32 = 96;
+
 /// What the turns of flows that have the same share ask of a policy.
 pub trait FlowTurns<F> {
     /// Whether a turn of this flow changes nothing but its credit.
@@ -90,6 +93,20 @@ pub trait FlowPolicy: Clone + Send + 'static {
     #[inline]
     fn quantum(&mut self, _share: u32, quanta: u64) -> i64 {
         quanta.cast_signed()
+    }
+
+    /// Bytes that a turn adds to the credit of a flow, in 1/65536. The flow has the share that was
+    /// asked for last.
+    #[inline]
+    fn exact(&self, _quantum: u64) -> u64 {
+        0
+    }
+
+    /// Bytes that so many turns of a flow add to its credit, each rounded by dice of its own. One
+    /// turn adds `exact` in 1/65536 byte. There are at most 96 turns.
+    #[inline]
+    fn gain(&mut self, _exact: u64, _turns: u32) -> i64 {
+        0
     }
 
     /// Copies what turns of like flows ask of the policy, for many of them in sequence.

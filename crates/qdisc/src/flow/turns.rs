@@ -77,6 +77,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
         } else if self.are_walked() {
             self.walk();
+        } else if self.has_ring {
+            self.dissolve();
         }
     }
 

@@ -1,8 +1,9 @@
 //! Rounds of few flows, which are walked as Linux walks them: each flow gets its quantum in its
-//! turn, with dice of its own.
+//! turn, with dice of its own. More than twelve flows of one host form a ring (`ring`).
 
 use super::FlowQueue;
 use super::policy::{FlowPolicy, FlowTurns};
+use super::ring::FEW;
 use super::round::Round;
 use crate::{Aqm, Packet};
 use core::mem::replace;
@@ -11,6 +12,18 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Gives turns to the old flows, of which there are some, until the first one has credit.
     #[inline]
     pub(super) fn walk(&mut self) {
+        if self.has_ring && self.turn_ring() {
+            return;
+        }
+        self.visit();
+        if self.old.len > FEW && self.calm.is_long(self.old.len) {
+            self.form_ring();
+        }
+    }
+
+    /// Visits one flow after another.
+    #[inline]
+    fn visit(&mut self) {
         let quantum = u64::from(self.quantum);
         let Round {
             mut first,
