@@ -226,6 +226,12 @@ impl Calendar {
         list.iter().map(|key| at(*key).1)
     }
 
+    /// The events behind those, in as many parts as are known: this one of them.
+    pub(crate) fn behind(&self, part: usize) -> impl Iterator<Item = OwnerKey> {
+        let keys = self.later.near().iter().rev();
+        keys.skip(part * REFILL).take(REFILL).map(|key| at(*key).1)
+    }
+
     /// Whether the list is to be [filled](Self::refill), which [alarms](Self::alarms).
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {

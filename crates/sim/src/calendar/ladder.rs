@@ -79,6 +79,12 @@ impl Ladder {
         self.advance();
     }
 
+    /// The keys that come first, the least one last.
+    #[inline]
+    pub(super) fn near(&self) -> &[Key] {
+        &self.near
+    }
+
     #[inline]
     const fn number(&self, key: Key) -> u64 {
         high(key) >> self.shift

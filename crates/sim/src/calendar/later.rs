@@ -24,6 +24,12 @@ impl Later {
         }
     }
 
+    /// The next keys, the least one last, as far as they are in order.
+    #[inline]
+    pub(super) fn near(&self) -> &[Key] {
+        self.ladder.as_ref().map_or(&[], |ladder| ladder.near())
+    }
+
     #[inline]
     pub(super) fn put(&mut self, key: Key) {
         match &mut self.ladder {

@@ -13,10 +13,13 @@ use crate::packet::Packet;
 use crate::pipe::Pipe;
 use sojourn_memory::{fetch, fetch_part};
 
-/// With more connections and interfaces a run is large. What packets need of so many is more
-/// than a processor's second cache holds; below, asking costs more than it saves.
+/// A run is large if it has more connections than this, a link counting as so many. What packets
+/// need of so many is more than a processor's second cache holds; below, asking costs more than it
+/// saves.
 const MANY: usize = 512;
-/// So many links are in the cache whatever happens.
+const LINK: usize = 8;
+/// Of no more links than these each has events so often that the packets of its pipe tell what is
+/// needed next. Of more it is the calendar.
 const FEW_LINKS: usize = 32;
 /// How many packets before its arrival a packet's receiver is asked for, and how many before that
 /// the packet, and what its receiver has apart.
@@ -25,29 +28,34 @@ const FARTHER: usize = 2 * AHEAD;
 const FAR: usize = AHEAD + 1;
 const NEARER: usize = AHEAD / 2;
 
-/// Whether so many connections and interfaces are many.
-pub(crate) const fn is_large(connections: usize, interfaces: usize) -> bool {
-    connections + interfaces > MANY
+/// Whether so many connections and links make a run large.
+pub(crate) const fn is_large(connections: usize, links: usize) -> bool {
+    connections + LINK * links > MANY
 }
 
 impl Engine {
-    /// From now on memory is asked for. The pipes' packets then come by here, so that those of
+    /// From now on memory is asked for. The packets of few pipes then come by here, so that those of
     /// other runs pay nothing for it.
     pub(super) fn enlarge(&mut self) {
         self.large = true;
-        self.net.passage.pipes.iter_mut().for_each(Pipe::ask);
+        if !self.has_many_links() {
+            self.net.passage.pipes.iter_mut().for_each(Pipe::ask);
+        }
+    }
+
+    fn has_many_links(&self) -> bool {
+        self.net.passage.interfaces.len() > FEW_LINKS
     }
 
     /// Where a packet goes that has left a pipe, if the pipe does not say so: in runs with
-    /// observers or trains, and in large ones. In a large run, asks for those behind it, for the
-    /// receivers of some, and for the next in the queue before.
+    /// observers or trains, and in large ones with few links. In these, asks for those behind it,
+    /// for the receivers of some, and for the next in the queue before.
     #[inline(never)]
     pub(super) fn look_up(&self, pipe: usize, packet: &Packet) -> Next {
         let pipe = &self.net.passage.pipes[pipe];
         let next = self.next_of(pipe, packet);
         if self.large {
             self.fetch_queued(pipe.interface as usize);
-            pipe.ahead(0).inspect(|packet| fetch(*packet));
             if next == Next::Host {
                 self.fetch_receivers(pipe);
             }
@@ -73,13 +81,14 @@ impl Engine {
             self.fetch_receiver(packet);
         }
         if let Some(packet) = pipe.ahead(NEARER - 1) {
-            if let Transport::Tcp { connection, .. } = &self.receiver(packet).transport {
-                connection.fetch_apart();
-            }
-            if self.net.passage.interfaces.len() > FEW_LINKS {
-                let first = self.net.passage.forwarding.first_of(packet.way.back());
-                self.fetch_link(first);
-            }
+            self.fetch_apart(packet);
+        }
+    }
+
+    /// Asks for what a receiver has apart.
+    fn fetch_apart(&self, packet: &Packet) {
+        if let Transport::Tcp { connection, .. } = &self.receiver(packet).transport {
+            connection.fetch_apart();
         }
     }
 
@@ -113,61 +122,90 @@ impl Engine {
         }
     }
 
-    /// The calendar goes on to its next events. Asks for the memory of them all at once, so that
-    /// the time for one is that for all: first for what their owners are, then for what these hold,
-    /// and then for where that goes.
+    /// The calendar goes on to its next events. With many links, asks for the memory of these and of
+    /// those behind them: what each step asks for is there when the calendar comes by the next time,
+    /// and tells what the following step asks for.
     #[cold]
     #[inline(never)]
     pub(super) fn turn_over(&mut self) {
         self.net.passage.calendar.refill();
-        if !self.large {
+        if !self.large || !self.has_many_links() {
             return;
         }
-        let passage = &self.net.passage;
-        let soon = || passage.calendar.soon().map(OwnerKey::owner);
-        for owner in soon() {
-            match owner {
-                Owner::Pipe(index) => fetch(&passage.pipes[index]),
-                Owner::Wire(index) => self.fetch_link(index),
-                _ => {}
-            }
-        }
-        for owner in soon() {
-            match owner {
-                Owner::Pipe(index) => {
-                    passage.pipes[index].ahead(0).inspect(|next| fetch(*next));
-                }
-                Owner::Wire(index) => self.fetch_queued(index),
-                _ => {}
-            }
-        }
-        for owner in soon() {
-            if let Owner::Pipe(index) = owner {
-                self.fetch_next(index);
-            }
+        let calendar = &self.net.passage.calendar;
+        calendar.behind(2).for_each(|key| self.fetch_owner(key));
+        calendar.behind(1).for_each(|key| self.fetch_head(key));
+        calendar.behind(0).for_each(|key| self.fetch_next(key));
+        calendar.soon().for_each(|key| self.fetch_last(key));
+    }
+
+    /// Asks for whose an event is.
+    fn fetch_owner(&self, key: OwnerKey) {
+        match key.owner() {
+            Owner::Pipe(index) => fetch(&self.net.passage.pipes[index]),
+            Owner::Wire(index) => self.fetch_link(index),
+            _ => {}
         }
     }
 
-    /// Asks for where the next packet of a pipe goes.
-    fn fetch_next(&self, pipe: usize) {
-        let pipe = &self.net.passage.pipes[pipe];
-        let Some(packet) = pipe.ahead(0) else {
-            return;
-        };
-        match self.next_of(pipe, packet) {
-            Next::Host | Next::HostOddly => self.fetch_receiver(packet),
-            Next::Interface(next) => self.fetch_link(next as usize),
-            Next::Nowhere => {}
+    /// Asks for the packet of an event.
+    fn fetch_head(&self, key: OwnerKey) {
+        match key.owner() {
+            Owner::Pipe(index) => {
+                let head = self.net.passage.pipes[index].ahead(0);
+                head.inspect(|packet| fetch(*packet));
+            }
+            Owner::Wire(index) => {
+                let head = self.interface(index).and_then(|it| it.qdisc.ahead(0));
+                head.inspect(|packet| fetch(*packet));
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for where the packet of an event goes.
+    fn fetch_next(&self, key: OwnerKey) {
+        match key.owner() {
+            Owner::Pipe(index) => {
+                let pipe = &self.net.passage.pipes[index];
+                let Some(packet) = pipe.ahead(0) else {
+                    return;
+                };
+                match self.next_of(pipe, packet) {
+                    Next::Host | Next::HostOddly => self.fetch_receiver(packet),
+                    Next::Interface(next) => self.fetch_link(next as usize),
+                    Next::Nowhere => {}
+                }
+            }
+            Owner::Wire(index) => self.fetch_way(index),
+            _ => {}
+        }
+    }
+
+    /// Asks for the last that an event needs: what its packet's receiver has apart, and the link to
+    /// which that sends.
+    fn fetch_last(&self, key: OwnerKey) {
+        if let Owner::Pipe(index) = key.owner()
+            && let pipe = &self.net.passage.pipes[index]
+            && let Some(packet) = pipe.ahead(0)
+            && self.next_of(pipe, packet) == Next::Host
+        {
+            self.fetch_apart(packet);
+            let first = (self.net.passage.forwarding).first_of(packet.way.back());
+            self.fetch_link(first);
         }
     }
 
     /// Asks for the packet that leaves a queue after the next one, and for where the next one goes.
     fn fetch_queued(&self, index: usize) {
-        let Some(interface) = self.net.passage.interfaces.get(index) else {
-            return;
-        };
-        interface.qdisc.ahead(1).inspect(|packet| fetch(*packet));
-        if let Some(packet) = interface.qdisc.ahead(0) {
+        let behind = self.interface(index).and_then(|it| it.qdisc.ahead(1));
+        behind.inspect(|packet| fetch(*packet));
+        self.fetch_way(index);
+    }
+
+    /// Asks for where the packet goes that leaves a queue next.
+    fn fetch_way(&self, index: usize) {
+        if let Some(packet) = self.interface(index).and_then(|it| it.qdisc.ahead(0)) {
             let passage = &self.net.passage;
             passage.forwarding.fetch_leg(index, packet);
             (passage.access.as_ref()).inspect(|access| access.fetch(packet.way));
@@ -177,10 +215,12 @@ impl Engine {
     /// Asks for an interface and its medium, which mostly have one number.
     fn fetch_link(&self, index: usize) {
         self.net.media.get(index).inspect(|medium| fetch(*medium));
-        self.with_interface(index, |it| fetch_part(it, 0..Interface::USUAL));
+        if let Some(interface) = self.interface(index) {
+            fetch_part(interface, 0..Interface::USUAL);
+        }
     }
 
-    fn with_interface(&self, index: usize, act: impl FnOnce(&Interface)) {
-        self.net.passage.interfaces.get(index).map(act);
+    fn interface(&self, index: usize) -> Option<&Interface> {
+        self.net.passage.interfaces.get(index)
     }
 }
