@@ -118,7 +118,7 @@ fn sending(cell: &Cell) -> Sending {
 
 /// About what a connection needs beside its endpoints, mostly for its histograms, and what a link
 /// does for its packets.
-const BYTES_A_CONNECTION: usize = 12 << 10;
+const BYTES_A_CONNECTION: usize = 16 << 10;
 const BYTES_A_LINK: usize = 64 << 10;
 
 /// Makes the engine for a cell.

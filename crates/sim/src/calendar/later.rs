@@ -5,7 +5,7 @@ use super::heap::Heap;
 use super::ladder::Ladder;
 
 /// With more keys than these a heap no longer fits into the first cache beside all else.
-const MANY: usize = 256;
+const MANY: usize = 128;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Later {

@@ -90,6 +90,8 @@ impl Engine {
         if let Transport::Tcp { connection, .. } = &self.receiver(packet).transport {
             connection.fetch_apart();
         }
+        let connection = packet.way.index() / 2;
+        self.recorders[self.flows[connection] as usize].fetch_apart();
     }
 
     /// Asks for where it stands what a packet needs that arrives at the end of its way.
@@ -207,7 +209,9 @@ impl Engine {
     fn fetch_way(&self, index: usize) {
         if let Some(packet) = self.interface(index).and_then(|it| it.qdisc.ahead(0)) {
             let passage = &self.net.passage;
-            passage.forwarding.fetch_leg(index, packet);
+            if self.has_many_links() {
+                passage.forwarding.fetch_leg(index, packet);
+            }
             (passage.access.as_ref()).inspect(|access| access.fetch(packet.way));
         }
     }

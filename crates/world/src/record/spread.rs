@@ -1,6 +1,7 @@
 //! Distributions of latencies.
 
 use crate::figure::Distribution;
+use sojourn_memory::fetch;
 use sojourn_units::Span;
 
 /// Longest cumulative distribution kept.
@@ -160,6 +161,16 @@ impl Spread {
     #[inline]
     pub(super) fn gathers_next(&self) -> bool {
         self.waits as usize == WAITING - 1
+    }
+
+    /// Asks for the histogram, if the next span goes there.
+    #[inline]
+    pub(super) fn fetch_apart(&self) {
+        if self.gathers_next()
+            && let Some(gathered) = &self.gathered
+        {
+            fetch(&**gathered);
+        }
     }
 
     #[inline]
