@@ -110,6 +110,9 @@ type Key = u128;
 
 /// Places of the list, of which the first holds no event.
 const PLACES: usize = 16;
+/// More keys behind the list are no longer kept in a heap: below, those of one are in the first
+/// cache.
+const MANY: usize = 128;
 /// How many keys come into an empty list at once.
 const REFILL: usize = PLACES / 2;
 
@@ -153,7 +156,7 @@ impl Default for Calendar {
             len: 0,
             soon: [Key::MAX; PLACES],
             bound: Key::MAX,
-            later: Later::default(),
+            later: Later::new(MANY),
             far: Far::default(),
         }
     }

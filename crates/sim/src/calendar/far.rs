@@ -9,6 +9,8 @@ use super::{Key, high};
 
 /// Places of the list, of which the first holds no event.
 const PLACES: usize = 32;
+/// More keys than these are no longer kept in a heap. Hundreds of connections have fewer.
+const MANY: usize = 2048;
 /// How many keys go from the heap into an empty list, or from a full one into the heap.
 const HALF: usize = PLACES / 2;
 
@@ -32,7 +34,7 @@ impl Default for Far {
             bound: Key::MAX,
             len: 0,
             list: [Key::MAX; PLACES],
-            later: Later::default(),
+            later: Later::new(MANY),
         }
     }
 }

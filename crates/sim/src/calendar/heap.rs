@@ -33,7 +33,7 @@ impl Heap {
         self.keys
     }
 
-    #[inline(never)]
+    #[inline]
     pub(super) fn put(&mut self, key: Key) {
         let mut hole = self.len;
         if hole == self.keys.len() {
@@ -52,7 +52,7 @@ impl Heap {
     }
 
     /// Takes the least key, of which there is one.
-    #[inline(never)]
+    #[inline]
     pub(super) fn take(&mut self) -> Key {
         let top = self.top();
         self.len -= 1;

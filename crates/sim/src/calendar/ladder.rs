@@ -135,6 +135,17 @@ impl Ladder {
         key
     }
 
+    /// Takes the least keys into a list, the latest first. Returns how many there were.
+    pub(super) fn take_into(&mut self, list: &mut [Key]) -> usize {
+        let mut len = 0;
+        while len < list.len() && !self.near.is_empty() {
+            list[len] = self.take();
+            len += 1;
+        }
+        list[..len].reverse();
+        len
+    }
+
     /// Nothing is near: goes on to the next bucket with keys.
     #[inline(never)]
     fn advance(&mut self) {

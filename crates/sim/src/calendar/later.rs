@@ -4,17 +4,25 @@ use super::Key;
 use super::heap::Heap;
 use super::ladder::Ladder;
 
-/// With more keys than these a heap no longer fits into the first cache beside all else.
-const MANY: usize = 128;
-
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Later {
     /// Empty once there is a ladder, which then stays.
     heap: Heap,
     ladder: Option<Box<Ladder>>,
+    /// Most keys of the heap.
+    most: usize,
 }
 
 impl Later {
+    /// An empty one, whose heap holds no more than `most` keys.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            heap: Heap::default(),
+            ladder: None,
+            most,
+        }
+    }
+
     /// The least key; the greatest possible one when there is none.
     #[inline]
     pub(super) fn top(&self) -> Key {
@@ -30,41 +38,29 @@ impl Later {
         self.ladder.as_ref().map_or(&[], |ladder| ladder.near())
     }
 
-    #[inline]
+    // One function each, so that the callers pass no more than they did to a heap.
+    #[inline(never)]
     pub(super) fn put(&mut self, key: Key) {
-        match &mut self.ladder {
-            None => {
-                self.heap.put(key);
-                if self.heap.len > MANY {
-                    let keys = std::mem::take(&mut self.heap).into_keys();
-                    self.ladder = Some(Box::new(Ladder::of(keys)));
-                }
-            }
-            Some(ladder) => ladder.put(key),
+        if let Some(ladder) = &mut self.ladder {
+            return ladder.put(key);
+        }
+        self.heap.put(key);
+        if self.heap.len > self.most {
+            let keys = std::mem::take(&mut self.heap).into_keys();
+            self.ladder = Some(Box::new(Ladder::of(keys)));
         }
     }
 
-    /// Takes the least keys into a list that they fill from its end on, the latest first. Returns
-    /// how many there were.
-    #[inline]
+    /// Takes the least keys into a list, the latest first. Returns how many there were.
+    #[inline(never)]
     pub(super) fn take_into(&mut self, list: &mut [Key]) -> usize {
-        match &mut self.ladder {
-            None => {
-                let len = self.heap.len.min(list.len());
-                for place in list[..len].iter_mut().rev() {
-                    *place = self.heap.take();
-                }
-                len
-            }
-            Some(ladder) => {
-                let mut len = 0;
-                while len < list.len() && ladder.top() != Key::MAX {
-                    list[len] = ladder.take();
-                    len += 1;
-                }
-                list[..len].reverse();
-                len
-            }
+        if let Some(ladder) = &mut self.ladder {
+            return ladder.take_into(list);
         }
+        let len = self.heap.len.min(list.len());
+        for place in list[..len].iter_mut().rev() {
+            *place = self.heap.take();
+        }
+        len
     }
 }
