@@ -86,8 +86,9 @@ pub(crate) struct Receiver {
     closed: bool,
     /// What comes belongs to the train of the segment before: one packet for Linux.
     pub(crate) follows: bool,
-    /// Something stands in one of the fields from `earlier` on that most segments find empty. Kept
-    /// here, so that they need not be read. True may be late to end.
+    /// Whether there is an `earlier` ACK, and whether something stands in one of the fields behind
+    /// it. Kept here, so that they need not be read where most segments find them empty.
+    owes_earlier: bool,
     is_odd: bool,
 
     /// Segments sent, of any kind.
@@ -183,6 +184,7 @@ impl Receiver {
             offered: false,
             held: 0,
             syn_ack_first: false,
+            owes_earlier: false,
             is_odd: false,
             sent: 0,
         }
@@ -198,7 +200,7 @@ impl Receiver {
 
     /// Whether the fields are empty that most segments find so.
     fn is_plain(&self) -> bool {
-        let waits = self.earlier.is_some() || self.fin_at.is_some() || !self.store.is_empty();
+        let waits = self.fin_at.is_some() || !self.store.is_empty();
         !waits && self.duplicate.is_none() && self.told.is_none()
     }
 
@@ -322,28 +324,10 @@ impl Receiver {
 
     /// Whether an ACK must go before all others.
     pub(crate) fn owes_earlier(&self) -> bool {
-        self.is_odd && self.has_earlier()
+        self.owes_earlier
     }
 
-    // Functions of their own, or the fields would be read before it is known that they are needed.
-    #[cold]
-    #[inline(never)]
-    fn has_earlier(&self) -> bool {
-        self.earlier.is_some()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn waits_behind_gap(&self) -> bool {
-        !self.store.is_empty()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn has_end(&self) -> bool {
-        self.fin_at.is_some()
-    }
-
+    // A function of its own, or the field would be read before it is known that it is needed.
     #[cold]
     #[inline(never)]
     fn bytes_behind_gaps(&self) -> u64 {
@@ -352,6 +336,7 @@ impl Receiver {
 
     /// The number and echo of an ACK that must go before all others.
     pub(crate) fn take_earlier_ack(&mut self) -> Option<(u32, bool)> {
+        self.owes_earlier = false;
         let (next, echo) = self.earlier.take()?;
         Some((seq::wire(self.isn, next), echo))
     }
@@ -360,7 +345,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn sack_count(&self) -> u8 {
         debug_assert!(self.is_odd || self.is_plain(), "an oddity was not noted");
-        if !self.sack || !self.is_odd {
+        if !self.is_odd {
             return 0;
         }
         self.count_blocks()
@@ -368,6 +353,9 @@ impl Receiver {
 
     #[inline(never)]
     fn count_blocks(&self) -> u8 {
+        if !self.sack {
+            return 0;
+        }
         (self.reported().len() + usize::from(self.duplicate.is_some())).min(3) as u8
     }
 
@@ -467,9 +455,9 @@ impl Receiver {
                 return Arrival::default();
             }
             let end = self.next + u64::from(segment.payload);
-            if end <= self.edge && !(self.is_odd && self.has_end()) {
-                if self.is_odd && self.waits_behind_gap() {
-                    return self.on_missing(segment, end, rtt, now);
+            if end <= self.edge {
+                if self.is_odd {
+                    return self.on_next(segment, end, rtt, now);
                 }
                 self.offered = false;
                 self.note_timestamp(segment, self.next);
@@ -484,15 +472,12 @@ impl Receiver {
     }
 
     /// [`on_any`](Self::on_any) of such a segment that is next in order, while others wait behind a
-    /// gap.
+    /// gap or something else is odd.
     #[inline(never)]
-    fn on_missing(
-        &mut self,
-        segment: &Segment,
-        end: u64,
-        rtt: &RttEstimator,
-        now: Time,
-    ) -> Arrival {
+    fn on_next(&mut self, segment: &Segment, end: u64, rtt: &RttEstimator, now: Time) -> Arrival {
+        if self.fin_at.is_some() {
+            return self.on_any(segment, false, rtt, now);
+        }
         self.offered = false;
         self.note_timestamp(segment, self.next);
         self.window.note_echo(segment, self.full, now);
@@ -741,6 +726,7 @@ impl Receiver {
                 // What a delayed ACK would cover has another mark than this segment.
                 if self.next > self.acked {
                     self.earlier = Some((self.next, self.echo));
+                    self.owes_earlier = true;
                 }
                 self.echo = ce;
                 self.ack_now = true;
