@@ -79,13 +79,16 @@ fn packets(count: u32, spec: &str, flows: u32, own: bool) {
     for flow in 0..flows {
         queue.enqueue(frame(flow, own), Time::from_nanos(1), &mut Discard);
     }
-    let mut taken = 0_u32;
+    let (mut taken, mut flow) = (0_u32, 0);
     for now in 0..count {
-        let flow = now % flows;
         let now = Time::from_nanos(2 + u64::from(now));
         queue.enqueue(frame(flow, own), now, &mut Discard);
-        let answer = queue.dequeue(now, &mut Discard);
-        taken += u32::from(matches!(answer, Dequeue::Packet { .. }));
+        // The flow that has sent gets the next packet, so that none runs empty: which one sends is
+        // CAKE's to say, and by chance.
+        if let Dequeue::Packet { packet, .. } = queue.dequeue(now, &mut Discard) {
+            flow = packet.flow;
+            taken += 1;
+        }
     }
     println!(
         "{taken} of {count} packets taken; {} held",
