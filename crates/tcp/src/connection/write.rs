@@ -130,7 +130,7 @@ impl Connection {
         if sack_count > 0 {
             to.sack = self.receiver.sacks();
         }
-        if self.phase == Phase::Open && self.receiver.echo() {
+        if self.receiver.echo() && self.phase == Phase::Open {
             *to = self.echo(*to, is_pure, fits);
         }
         self.receiver.on_ack_sent();
