@@ -9,7 +9,7 @@
 #![no_std]
 #![allow(
     unsafe_code,
-    reason = "neither the instruction nor the system call is safe to call"
+    reason = "neither the instruction nor the calls of the system are safe to call"
 )]
 
 extern crate alloc;
@@ -83,8 +83,9 @@ pub fn expect_much(bytes: usize) {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
     }
-    let blocks = (0..bytes.div_ceil(BLOCK)).map(|_| Vec::<u8>::with_capacity(BLOCK));
-    let blocks: Vec<_> = blocks.collect();
+    let blocks: Vec<_> = (0..bytes.div_ceil(BLOCK))
+        .map(|_| Vec::<u8>::with_capacity(BLOCK))
+        .collect();
     blocks.iter().for_each(on_large_pages);
     // Otherwise the compiler sees that nobody uses them.
     drop(black_box(blocks));

@@ -4,7 +4,7 @@
 //! Why a list: links and pipes have their next event within microseconds, and few of them have any.
 //! An event that re-arms its own source goes into the list past two or three others, which takes
 //! fewer instructions than a heap that moves its top. Of large networks the list is full, and what
-//! comes later waits in a heap.
+//! comes later waits in a heap, or by time in buckets (`ladder`) where there is much of it.
 //!
 //! Why two of each: endpoints have timers that are far away and mostly moved before they are due.
 //! Thousands of those in the same heap would lie in the way of every packet. The order is that of
@@ -13,11 +13,13 @@
 
 mod far;
 mod heap;
+mod key;
 mod ladder;
 mod later;
 
 use crate::packet::Way;
 use far::{Far, insert};
+use key::{Key, high};
 use later::Later;
 use sojourn_units::Time;
 
@@ -104,10 +106,6 @@ impl OwnerKey {
     }
 }
 
-/// Time in the high half, but for its lowest bit, which says that it is a wire's; order of
-/// scheduling, then source, in the low half. The order is unique, so the source never decides.
-type Key = u128;
-
 /// Places of the list, of which the first holds no event.
 const PLACES: usize = 16;
 /// More keys behind the list are no longer kept in a heap: below, those of one are in the first
@@ -115,12 +113,6 @@ const PLACES: usize = 16;
 const MANY: usize = 128;
 /// How many keys come into an empty list at once.
 const REFILL: usize = PLACES / 2;
-
-/// Time, and whether it is a wire's.
-#[inline]
-const fn high(key: Key) -> u64 {
-    (key >> 64) as u64
-}
 
 /// When what event is.
 #[inline]

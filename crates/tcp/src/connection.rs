@@ -135,8 +135,8 @@ struct Reset {
 /// [`next_timer`](Self::next_timer) tells when to call [`on_timer`](Self::on_timer) at the
 /// latest. Calling it too early does no harm.
 ///
-/// In this order, as the two halves in theirs: what each segment needs lies in as few cache lines as
-/// may be, if these begin with the receiving half.
+/// In this order, as the two halves in theirs: what each segment needs lies in as few cache lines
+/// as may be, if these begin with the receiving half.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection {

@@ -4,8 +4,8 @@
 //! takes half of the instructions of a heap. Of thousands of timers the list has the first ones,
 //! and most new ones go into the heap.
 
+use super::key::{Key, high};
 use super::later::Later;
-use super::{Key, high};
 
 /// Places of the list, of which the first holds no event.
 const PLACES: usize = 32;

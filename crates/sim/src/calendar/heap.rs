@@ -1,6 +1,6 @@
 //! The heap of a calendar.
 
-use super::Key;
+use super::key::Key;
 
 /// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
 /// so that there are no nodes with fewer.

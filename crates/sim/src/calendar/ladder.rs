@@ -2,11 +2,11 @@
 //! beyond all buckets in a heap.
 //!
 //! Source: the ladder queue (Tang, Goh and Thng 2005), with one rung. A key is put into a bucket
-//! and sorted once among a few, where a heap compares and moves it on every level, most of which lie
-//! in no cache. The order is the same.
+//! and sorted once among a few. A heap compares and moves it on every level, most of which lie in
+//! no cache. The order is the same.
 
 use super::heap::Heap;
-use super::{Key, high};
+use super::key::{Key, high};
 
 /// Buckets, a power of two.
 const BUCKETS: usize = 1024;

@@ -1,7 +1,7 @@
 //! What waits behind a list of the soonest keys: a heap, and a ladder once there are many.
 
-use super::Key;
 use super::heap::Heap;
+use super::key::Key;
 use super::ladder::Ladder;
 
 #[derive(Clone, Debug)]

@@ -34,8 +34,8 @@ pub(crate) const fn is_large(connections: usize, links: usize) -> bool {
 }
 
 impl Engine {
-    /// From now on memory is asked for. The packets of few pipes then come by here, so that those of
-    /// other runs pay nothing for it.
+    /// From now on memory is asked for. The packets of few pipes then come by here, so that those
+    /// of other runs pay nothing for it.
     pub(super) fn enlarge(&mut self) {
         self.large = true;
         if !self.has_many_links() {
@@ -124,9 +124,9 @@ impl Engine {
         }
     }
 
-    /// The calendar goes on to its next events. With many links, asks for the memory of these and of
-    /// those behind them: what each step asks for is there when the calendar comes by the next time,
-    /// and tells what the following step asks for.
+    /// The calendar goes on to its next events. With many links, asks for the memory of these and
+    /// of those behind them: what each step asks for is there when the calendar comes by the next
+    /// time, and tells what the following step asks for.
     #[cold]
     #[inline(never)]
     pub(super) fn turn_over(&mut self) {
