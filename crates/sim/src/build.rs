@@ -121,16 +121,20 @@ fn sending(cell: &Cell) -> Sending {
 const BYTES_A_CONNECTION: usize = 16 << 10;
 const BYTES_A_LINK: usize = 64 << 10;
 
+/// Asks for large pages for a large run.
+fn expect(connections: usize, links: usize) {
+    if is_large(connections, links) {
+        expect_much(connections * BYTES_A_CONNECTION + links * BYTES_A_LINK);
+    }
+}
+
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
     check(cell)?;
     let instances = cell.instances();
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let ways = 2 * instances.iter().map(connections).sum::<usize>();
-    let links = cell.network.interfaces.len();
-    if is_large(ways / 2, links) {
-        expect_much(ways / 2 * BYTES_A_CONNECTION + links * BYTES_A_LINK);
-    }
+    expect(ways / 2, cell.network.interfaces.len());
     let interfaces = interfaces(cell, own);
     let mesh = mesh(cell, &instances);
     let layout = match mesh {
