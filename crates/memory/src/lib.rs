@@ -75,7 +75,8 @@ pub fn on_large_pages<T>(list: &Vec<T>) {
 ///
 /// Blocks are taken from glibc's heap and given back. It keeps them, with the advice, and cuts
 /// later pieces from them. Only pages that are used take memory. For that it is told to keep what
-/// is given back, and to map nothing apart but the longest blocks.
+/// is given back, and to map nothing apart but the longest blocks. More than a gibibyte is not
+/// asked for, nor what there is no room for.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn expect_much(bytes: usize) {
     // SAFETY: they change when glibc asks the kernel for memory, and nothing that it holds.
@@ -83,14 +84,21 @@ pub fn expect_much(bytes: usize) {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
     }
-    let blocks: Vec<_> = (0..bytes.div_ceil(BLOCK))
-        .map(|_| Vec::<u8>::with_capacity(BLOCK))
+    let block = |_| {
+        let mut block = Vec::<u8>::new();
+        block.try_reserve_exact(BLOCK).ok().map(|()| block)
+    };
+    let blocks: Vec<_> = (0..bytes.min(MOST).div_ceil(BLOCK))
+        .map_while(block)
         .collect();
     blocks.iter().for_each(on_large_pages);
     // Otherwise the compiler sees that nobody uses them.
     drop(black_box(blocks));
 }
 
+/// So much at most.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MOST: usize = 1 << 30;
 /// Shorter than the longest that glibc does not map apart.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK: usize = 24 << 20;
@@ -126,6 +134,16 @@ fn advise(_start: *const u8, _bytes: usize) {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However much is expected, also of a network that is refused for its size afterwards.
+    #[test]
+    fn anything_may_be_expected() {
+        for bytes in [0, 1, 100 << 20, usize::MAX] {
+            expect_much(bytes);
+            let list: Vec<usize> = (0..LARGE).collect();
+            assert_eq!(list.iter().sum::<usize>(), LARGE * (LARGE - 1) / 2);
+        }
+    }
 
     #[test]
     fn a_list_keeps_what_it_holds() {

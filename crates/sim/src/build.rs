@@ -124,7 +124,8 @@ const BYTES_A_LINK: usize = 64 << 10;
 /// Asks for large pages for a large run.
 fn expect(connections: usize, links: usize) {
     if is_large(connections, links) {
-        expect_much(connections * BYTES_A_CONNECTION + links * BYTES_A_LINK);
+        let bytes = connections.saturating_mul(BYTES_A_CONNECTION);
+        expect_much(bytes.saturating_add(links.saturating_mul(BYTES_A_LINK)));
     }
 }
 
