@@ -221,7 +221,8 @@ impl Calendar {
         list.iter().map(|key| at(*key).1)
     }
 
-    /// The events behind those, in as many parts as are known: this one of them.
+    /// The events that come after those, eight to a part, of which the first has number zero. None
+    /// where it is not known yet which they are.
     pub(crate) fn behind(&self, part: usize) -> impl Iterator<Item = OwnerKey> {
         let keys = self.later.near().iter().rev();
         keys.skip(part * REFILL).take(REFILL).map(|key| at(*key).1)

@@ -1,8 +1,9 @@
-//! The timers of a calendar: those that come soonest in a short sorted list, the others in a heap.
+//! The timers of a calendar: those that come soonest in a short sorted list, the others behind it
+//! (`later`).
 //!
 //! Why a list: few connections have few timers, and a new one is mostly among the next. The list
 //! takes half of the instructions of a heap. Of thousands of timers the list has the first ones,
-//! and most new ones go into the heap.
+//! and most new ones go behind it.
 
 use super::key::{Key, high};
 use super::later::Later;
