@@ -8,7 +8,8 @@
 Runs each case twice under valgrind's cachegrind, the second time a little longer, and divides the
 difference of the instructions by the difference of the packets that the busiest queue sent: what
 a packet costs with its ACKs on a link that is full. Reading the scenario, slow start and writing
-the results are in both and fall out.
+the results are in both and fall out. Of `links-N` the cost is that of a packet over one link, of
+`radios-N` that of a packet that flows send. cases.py has all of them.
 
 benches/instructions.tsv has the numbers that were recorded. --check, a part of `make test`, fails
 if a case takes over 2 % more than was recorded, or over 2 % less, so that what was won is held too.
@@ -34,38 +35,16 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
+from cases import CACHES, CASES, ROOT, named
+
+HERE = ROOT / "benches"
 BUILD = HERE / "build"
 RECORDED = HERE / "instructions.tsv"
 COLUMNS = ("case", "instructions", "after", "rustc", "reason")
 BENCHES = ("count", "cost")
 TOLERANCE = 0.02
-CACHES = ["--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"]
 # Elsewhere the C library chooses how it copies by the processor, and the count would be its.
 ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM"}
-
-
-def scenario(name, short, long, *sets):
-    """A scenario, and both lengths in seconds, as short as a full link allows."""
-    file = str(ROOT / f"scenarios/{name}.toml")
-    return "count", [[file, f"duration={seconds}s", *sets] for seconds in (short, long)]
-
-
-def queue(spec, flows):
-    return "cost", [["packets", count, spec, flows] for count in ("20000", "60000")]
-
-
-CASES = {
-    "1g": scenario("bench/1g-36-cubic", 1, 2),
-    "10g": scenario("bench/10g-36-cubic", 0.6, 0.8),
-    "10g-360": scenario("bench/10g-360-cubic", 1.2, 1.3),
-    "10g-3600": scenario("bench/10g-3600-cubic", 1.2, 1.3),
-    "rrul": scenario("bench/rrul-like", 10, 20),
-    "cake": queue("cake diffserv4", "1024"),
-    "radio-3": scenario("radio/saturated", 20, 40, "radio.chain.hops=3"),
-    "radio-15": scenario("radio/saturated", 20, 40, "radio.chain.hops=15"),
-}
 # What `make test` holds; 10g-360 lies between its neighbours and is for a look at many flows.
 HELD = [case for case in CASES if case != "10g-360"]
 
@@ -77,10 +56,11 @@ def execute(command, **options):
     return done
 
 
-def build(tree=ROOT, **options):
+def build(tree=ROOT, features=(), **options):
     """The benches of a work tree, by name."""
     command = ["cargo", "build", "--profile", "bench", "--locked", "--message-format=json"]
     command += ["-q", "-p", "sojourn-sim"] + [word for b in BENCHES for word in ("--bench", b)]
+    command += [f"--features={feature}" for feature in features]
     messages = map(json.loads, execute(command, cwd=tree, **options).stdout.splitlines())
     built = [m for m in messages if m.get("reason") == "compiler-artifact" and m.get("executable")]
     return {m["target"]["name"]: m["executable"] for m in built if m["target"]["name"] in BENCHES}
@@ -125,19 +105,21 @@ def count(program, words, options, out):
 
 
 def measure(programs, case, options):
-    bench, both = CASES[case]
+    program, (short, long) = programs[case.bench], case.counted
     with tempfile.TemporaryDirectory() as directory:
         out = f"{directory}/valgrind.out"
-        before, fewer, _ = count(programs[bench], both[0], options, out)
-        after, more, digest = count(programs[bench], both[1], options, out)
+        before, fewer, _ = count(program, case.words(short, directory), options, out)
+        after, more, digest = count(program, case.words(long, directory), options, out)
         if options.functions:
             show_functions(out, options.functions)
-    per_packet = {name: (after[name] - before[name]) / (more - fewer) for name in after}
+    units = case.units(more - fewer, long - short)
+    per_unit = {name: (after[name] - before[name]) / units for name in after}
     return {
-        "packets": more - fewer,
-        "instructions": per_packet["Ir"],
-        "read_misses": per_packet.get("DLmr"),
-        "write_misses": per_packet.get("DLmw"),
+        "units": round(units),
+        "unit": case.unit,
+        "instructions": per_unit["Ir"],
+        "read_misses": per_unit.get("DLmr"),
+        "write_misses": per_unit.get("DLmw"),
         "digest": digest,
     }
 
@@ -204,7 +186,8 @@ def check(results):
 
 
 def show(case, ours, other):
-    line = f"{case:9} {ours['packets']:9} packets {ours['instructions']:8.0f} instructions each"
+    line = f"{case:11} {ours['units']:9} {ours['unit'] + 's':12}"
+    line += f" {ours['instructions']:8.0f} instructions each"
     if ours["read_misses"] is not None:
         line += f", {ours['read_misses']:.1f} missed reads, {ours['write_misses']:.1f} writes"
     if other:
@@ -218,7 +201,7 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("case", nargs="*", help=" ".join(CASES))
+    parser.add_argument("case", nargs="*", help=" ".join([*CASES, "flows-N links-N radios-N"]))
     parser.add_argument("--check", action="store_true", help="hold them to what was recorded")
     parser.add_argument("--record", metavar="REASON", help="record them")
     parser.add_argument("--against", metavar="COMMIT", help="count that commit's program too")
@@ -231,10 +214,8 @@ def arguments():
         parser.error("--profile stands by itself: what is recorded is compiled without")
     if options.profile and not pathlib.Path(options.profile).is_file():
         parser.error(f"no file {options.profile}: `make pgo` makes target/pgo/sojourn.profdata")
-    options.case = options.case or (HELD if options.check or options.record else list(CASES))
-    for case in options.case:
-        if case not in CASES:
-            parser.error(f"no case {case}: there are {', '.join(CASES)}")
+    usual = HELD if options.check or options.record else list(CASES)
+    options.case = named(options.case, usual)
     return options
 
 
@@ -246,8 +227,9 @@ def main():
     if options.profile:
         programs, name, others = build_profiled(options.profile), "without", programs
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        ours = {c: pool.submit(measure, programs, c, options) for c in options.case}
-        other = {c: pool.submit(measure, others, c, options) for c in options.case if others}
+        cases = options.case.items()
+        ours = {name: pool.submit(measure, programs, case, options) for name, case in cases}
+        other = {n: pool.submit(measure, others, case, options) for n, case in cases if others}
         for case in options.case:
             show(case, ours[case].result(), other[case].result() if other else None)
     ours = {case: future.result() for case, future in ours.items()}

@@ -24,66 +24,9 @@ import statistics
 import subprocess
 import tempfile
 
+from cases import CACHES, flows, links, radios
+
 HERE = pathlib.Path(__file__).resolve().parent
-HEAD = 'format = "sojourn-scenario/1"\nname = "scale"\nflow_series = false\n'
-# As in benches/instructions.py.
-CACHES = ["--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"]
-
-
-def flows(count: int) -> str:
-    """A dumbbell of 10 Gbit/s, as in scenarios/bench, with so many flows."""
-    tables = [min(10_000, count - first) for first in range(0, count, 10_000)]
-    return (
-        HEAD
-        + """framing = "ip"
-[tcp]
-receive_window_max = 33_554_432
-send_buffer = 33_554_432
-[dumbbell]
-rtt = "50ms"
-rate = "10gbit"
-access = "100gbit"
-qdisc = "pfifo limit 25000"
-"""
-        + "".join(
-            f'[[flow]]\nname = "cubic-{table}"\ncount = {number}\n'
-            'direction = "up"\napp = "bulk"\nstart_spread = "1s"\n'
-            for table, number in enumerate(tables)
-        )
-    )
-
-
-def links(count: int) -> str:
-    """A parking lot: a flow over each link, and one over all of them."""
-    parts = [HEAD] + [f'[[node]]\nname = "n{node}"\n' for node in range(count + 1)]
-    for link in range(count):
-        parts.append(
-            f'[[link]]\nname = "l{link}"\nfrom = "n{link}"\nto = "n{link + 1}"\nduplex = true\n'
-            'rate = "100mbit"\ndelay = "1ms"\nqdisc = "pfifo limit 200"\n'
-        )
-    for link in range(count):
-        parts.append(
-            f'[[flow]]\nname = "f{link}"\nfrom = "n{link}"\nto = "n{link + 1}"\n'
-            'app = "bulk"\nrtt = "20ms"\n'
-        )
-    parts.append(f'[[flow]]\nname = "long"\nfrom = "n0"\nto = "n{count}"\napp = "bulk"\n')
-    return "".join(parts)
-
-
-def radios(count: int) -> str:
-    """A grid in rows of at most fifty, and a flow over four hops for every five stations."""
-    columns = min(50, count // 2)
-    parts = [
-        HEAD,
-        '[radio]\nprofile = "ns2-802.11b"\nrouting = "aodv-ns2"\nqdisc = "pfifo limit 50"\n',
-        f'grid = {{ columns = {columns}, rows = {count // columns}, spacing = "25m" }}\n',
-    ]
-    for first in range(0, count, 5):
-        parts.append(
-            f'[[flow]]\nname = "f{first}"\nfrom = "n{first}"\nto = "n{first + 4}"\n'
-            'app = { kind = "cbr", size = 512, rate = "20kbit" }\nstart_spread = "1s"\n'
-        )
-    return "".join(parts)
 
 
 def sent(result: dict) -> int:
