@@ -6,6 +6,9 @@
 //!
 //! Nothing here changes what a program computes, so that every function is safe. On other
 //! processors and systems than those named they do nothing.
+//!
+//! The feature `reads` is for `benches/misses.py` alone, which finds what is not asked for: each
+//! request is a read then, which takes longer, and an address must be one that may be read.
 #![no_std]
 #![allow(
     unsafe_code,
@@ -47,12 +50,34 @@ pub fn fetch_part<T>(place: &T, bytes: Range<usize>) {
 }
 
 /// Asks for the line in which an address lies, whether anything is there or not.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse", not(feature = "reads")))]
 #[inline]
 pub fn fetch_line(place: *const u8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: it only fills caches, and does not fail, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+}
+
+/// Reads a byte of the line in which an address lies, as the feature `reads` wants. Valgrind models
+/// reads and not requests, and leaves out a read that nobody uses: what is read is summed up. The
+/// function is not inlined, so that what misses in it is told from all other misses.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse", feature = "reads"))]
+#[inline(never)]
+pub fn fetch_line(place: *const u8) {
+    use core::arch::asm;
+    use core::sync::atomic::{AtomicU64, Ordering};
+    static SUM: AtomicU64 = AtomicU64::new(0);
+    let byte: u64;
+    // SAFETY: callers ask for what they have, so that it may be read. Which bytes these are, and
+    // whether they have a value, does not matter here.
+    unsafe {
+        asm!("movzx {0:e}, byte ptr [{1}]", out(reg) byte, in(reg) place,
+            options(nostack, readonly, preserves_flags));
+    }
+    SUM.store(
+        SUM.load(Ordering::Relaxed).wrapping_add(byte),
+        Ordering::Relaxed,
+    );
 }
 
 /// Asks for the line in which an address lies; here that is left to the processor.
