@@ -110,8 +110,8 @@ lint:
 		scripts/demo scripts/site scripts/tests scripts/together scripts/wheel \
 		scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py \
-		benches/sweep.py benches/scale.py benches/same.py benches/gym.py benches/dctcp.py \
-		benches/peers/queues.py
+		benches/cases.py benches/misses.py benches/pairs.py benches/sweep.py benches/scale.py \
+		benches/same.py benches/gym.py benches/dctcp.py benches/peers/queues.py
 
 # Lints first: they fail fastest, and meanwhile the rest of the set-up comes over the network. The
 # tidy rules (crates/tidy) are tests like any other. What follows them is mostly done by one thread.
