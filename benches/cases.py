@@ -115,7 +115,7 @@ def scaled(kind: str, size: int) -> Case:
         unit = {"unit": "hop", "units": lambda packets, seconds: packets * size}
         return Case("count", (links(size),), (0.25, 0.3), (0.25, 0.25 + 300 / size), **unit)
     # Routes are found in the first seconds.
-    unit = {"unit": "packet sent", "units": lambda packets, seconds: seconds * OFFERED * size}
+    unit = {"unit": "sent packet", "units": lambda packets, seconds: seconds * OFFERED * size}
     return Case("count", (radios(size),), (2, 6), (2, 2 + 1e6 / size**1.5), **unit)
 
 

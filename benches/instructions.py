@@ -3,7 +3,7 @@
 
     python3 benches/instructions.py [CASE...] [--check | --record REASON]
                                     [--against COMMIT] [--profile FILE]
-                                    [--cache] [--functions N] [--json FILE]
+                                    [--cache] [--functions N | --files N] [--json FILE]
 
 Runs each case twice under valgrind's cachegrind, the second time a little longer, and divides the
 difference of the instructions by the difference of the packets that the busiest queue sent: what
@@ -20,11 +20,13 @@ if a case takes over 2 % more than was recorded, or over 2 % less, so that what 
 own (benches/build): the ratio of both, and whether the runs were the same event for event.
 --profile compares with a build by the profile of `make pgo`, target/pgo/sojourn.profdata.
 --cache models the caches too: a second level of 1 MiB, without prefetching. --functions lists
-where the instructions of the longer run are, each with what it calls.
+where the instructions of the longer run are, each with what it calls. --files lists the source
+files of the code that a packet's instructions come from.
 
 docs/benchmarks.md says what the cases are.
 """
 import argparse
+import collections
 import concurrent.futures
 import csv
 import json
@@ -43,6 +45,7 @@ RECORDED = HERE / "instructions.tsv"
 COLUMNS = ("case", "instructions", "after", "rustc", "reason")
 BENCHES = ("count", "cost")
 TOLERANCE = 0.02
+Place = collections.namedtuple("Place", "function file line")
 # Elsewhere the C library chooses how it copies by the processor, and the count would be its.
 ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM"}
 # What `make test` holds; 10g-360 lies between its neighbours and is for a look at many flows.
@@ -104,15 +107,36 @@ def count(program, words, options, out):
     return dict(zip(names, map(int, totals))), int(said[0]), said[1]
 
 
+def places(out, *wanted):
+    """Of a file of cachegrind the wanted events, each by function, source file and line."""
+    counts = [collections.Counter() for _ in wanted]
+    for line in pathlib.Path(out).read_text().splitlines():
+        key, _, rest = line.partition("=")
+        if key == "fl":
+            file = re.sub(rf"^{ROOT}/|^.*(?=library/)", "", rest)
+        elif key == "fn":
+            function = rest
+        elif line.startswith("events:"):
+            columns = [line.split().index(name) for name in wanted]
+        elif line[0].isdigit():
+            numbers = line.split()
+            for kind, column in zip(counts, columns):
+                kind[Place(function, file, numbers[0])] += int(numbers[column])
+    return counts
+
+
 def measure(programs, case, options):
     program, (short, long) = programs[case.bench], case.counted
     with tempfile.TemporaryDirectory() as directory:
         out = f"{directory}/valgrind.out"
         before, fewer, _ = count(program, case.words(short, directory), options, out)
+        files = file_counts(out) if options.files else {}
         after, more, digest = count(program, case.words(long, directory), options, out)
         if options.functions:
             show_functions(out, options.functions)
-    units = case.units(more - fewer, long - short)
+        units = case.units(more - fewer, long - short)
+        if options.files:
+            show_files(file_counts(out), files, units, options.files)
     per_unit = {name: (after[name] - before[name]) / units for name in after}
     return {
         "units": round(units),
@@ -122,6 +146,20 @@ def measure(programs, case, options):
         "write_misses": per_unit.get("DLmw"),
         "digest": digest,
     }
+
+
+def file_counts(out):
+    """Instructions by source file."""
+    counts = collections.Counter()
+    for place, number in places(out, "Ir")[0].items():
+        counts[place.file] += number
+    return counts
+
+
+def show_files(after, before, units, number):
+    after.subtract(before)
+    for file, instructions in after.most_common(number):
+        print(f"    {instructions / units:7.1f} {file}")
 
 
 def show_functions(out, number):
@@ -208,10 +246,13 @@ def arguments():
     parser.add_argument("--profile", metavar="FILE", help="compile with it, and without it")
     parser.add_argument("--cache", action="store_true", help="model the caches too")
     parser.add_argument("--functions", type=int, metavar="N", help="list the N largest")
+    parser.add_argument("--files", type=int, metavar="N", help="list the N largest source files")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     options = parser.parse_args()
     if options.profile and (options.against or options.check or options.record):
         parser.error("--profile stands by itself: what is recorded is compiled without")
+    if options.files and (options.cache or options.functions):
+        parser.error("--files stands without --cache and --functions: cachegrind counts it")
     if options.profile and not pathlib.Path(options.profile).is_file():
         parser.error(f"no file {options.profile}: `make pgo` makes target/pgo/sojourn.profdata")
     usual = HELD if options.check or options.record else list(CASES)

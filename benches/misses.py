@@ -20,8 +20,6 @@ import argparse
 import collections
 import concurrent.futures
 import os
-import pathlib
-import re
 import sys
 import tempfile
 
@@ -31,28 +29,13 @@ from cases import CACHES, LARGE, ROOT, named
 RECORDED = ROOT / "benches/misses.tsv"
 TOLERANCE = 0.05
 REQUESTS = "sojourn_memory::fetch"
-Place = collections.namedtuple("Place", "function file line")
 
 
 def run(program, words, out):
     """Misses of reads and of writes by place, and the packets of the busiest queue."""
     valgrind = ["valgrind", "--tool=cachegrind", *CACHES, f"--cachegrind-out-file={out}"]
     said = instructions.execute([*valgrind, program, *words], env=instructions.ENVIRONMENT).stdout
-    reads, writes = collections.Counter(), collections.Counter()
-    for line in pathlib.Path(out).read_text().splitlines():
-        key, _, rest = line.partition("=")
-        if key == "fl":
-            file = re.sub(rf"^{ROOT}/|^.*(?=library/)", "", rest)
-        elif key == "fn":
-            function = rest
-        elif line.startswith("events:"):
-            names = line.split()
-            read, write = names.index("DLmr"), names.index("DLmw")
-        elif line[0].isdigit():
-            numbers = line.split()
-            place = Place(function, file, numbers[0])
-            reads[place] += int(numbers[read])
-            writes[place] += int(numbers[write])
+    reads, writes = instructions.places(out, "DLmr", "DLmw")
     return reads, writes, int(said.split()[0])
 
 
