@@ -4,15 +4,15 @@
 //! Source: IEEE 802.11-2007 clause 9.2 (backoff and its freezing, ACK, CTS, retries, EIFS);
 //! ns-2.35 where [`Rules::Ns2`] says so.
 
+use crate::ear::{Ear, Hearing};
 use crate::errors::Errors;
 use crate::phy::Neighbour;
 use crate::profile::{ACK, Profile, RTS, Rules};
-use crate::station::{Answer, Backoff, Hearing, Parts, Phase, Spaces, Station, Work};
+use crate::station::{Answer, Backoff, Parts, Phase, Spaces, Station, Work};
 use crate::timers::Timers;
 use crate::upper::{FrameKind, Outgoing, Taken, Upper};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::hint::select_unpredictable as select;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -32,6 +32,8 @@ pub(crate) struct Access<P> {
     aired: (u32, bool, Span),
     /// How long a station waits for an answer after its own frame.
     pub(crate) patience: Span,
+    pub(crate) ears: Vec<Ear>,
+    /// By station too.
     pub(crate) stations: Vec<Station>,
     /// By station too.
     pub(crate) works: Vec<Work<P>>,
@@ -42,7 +44,7 @@ pub(crate) struct Access<P> {
 /// A frame that begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning {
-    pub(crate) frame: u64,
+    pub(crate) frame: u32,
     pub(crate) now: Time,
     pub(crate) end: Time,
     pub(crate) parts: Parts,
@@ -52,7 +54,7 @@ pub(crate) struct Beginning {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     pub(crate) from: u32,
-    pub(crate) frame: u64,
+    pub(crate) frame: u32,
     pub(crate) kind: FrameKind,
     pub(crate) to: Option<u32>,
     /// How long it reserves the medium from now on.
@@ -93,6 +95,7 @@ impl<P: Copy> Access<P> {
             errors: rates.map(|rate| [profile.header_at(rate).1, rate].map(Errors::of)),
             aired: (0, true, profile.airtime(0, profile.basic_rate)),
             patience,
+            ears: vec![Ear::new(); stations],
             stations: vec![Station::new(); stations],
             works: (0..stations).map(work).collect(),
             timers: Timers::new(stations),
@@ -103,23 +106,27 @@ impl<P: Copy> Access<P> {
     /// Something about a station has changed that may move what it has to do.
     #[inline]
     pub(crate) fn arm(&mut self, station: u32) {
-        let (own, work) = self.both(station);
-        let due = own.due(work);
+        let (ear, own, work) = self.all(station);
+        let due = own.due(ear, work);
         self.timers.set(station, due);
     }
 
-    /// What a station is, in both parts.
+    /// What a station is, in all parts.
     #[inline]
-    pub(crate) fn both(&mut self, station: u32) -> (&mut Station, &mut Work<P>) {
+    pub(crate) fn all(&mut self, station: u32) -> (&mut Ear, &mut Station, &mut Work<P>) {
         let station = station as usize;
-        (&mut self.stations[station], &mut self.works[station])
+        (
+            &mut self.ears[station],
+            &mut self.stations[station],
+            &mut self.works[station],
+        )
     }
 
     /// Takes the next packet and begins to wait for its turn.
     pub(crate) fn fetch(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let taken = upper.take(station, now);
         let (rules, spaces) = (self.profile.rules, self.spaces);
-        let (own, work) = self.both(station);
+        let (ear, own, work) = self.all(station);
         own.ask_at(work, Time::MAX);
         let packet = match taken {
             Taken::Packet(packet) => packet,
@@ -127,14 +134,14 @@ impl<P: Copy> Access<P> {
             Taken::Nothing => return,
         };
         (work.packet, own.delivered) = (Some(packet), false);
-        if own.backoff != Backoff::None || matches!(own.phase, Phase::Awaiting(_)) {
+        if ear.backoff != Backoff::None || matches!(own.phase, Phase::Awaiting(_)) {
             return;
         }
-        if rules == Rules::Standard && own.is_free() && own.idle_since() <= now {
+        if rules == Rules::Standard && own.is_free(ear) && own.idle_since(ear) <= now {
             // Idle: after DIFS at once (9.2.5.1).
             own.slots = 0;
-            let from = (own.idle_since() + own.space(&spaces)).max(now);
-            return own.count_from(from, spaces.slot);
+            let from = (own.idle_since(ear) + ear.space(&spaces)).max(now);
+            return own.count_from(ear, from, spaces.slot);
         }
         self.back_off(station, now);
     }
@@ -142,14 +149,14 @@ impl<P: Copy> Access<P> {
     /// Draws a backoff, which counts from DIFS after the medium is idle.
     pub(crate) fn back_off(&mut self, station: u32, now: Time) {
         let (rules, spaces) = (self.profile.rules, self.spaces);
-        let (own, work) = self.both(station);
+        let (ear, own, work) = self.all(station);
         let values = match rules {
             Rules::Ns2 => work.window,
             Rules::Standard => work.window + 1,
         };
         own.slots = work.dice.below(values.max(1).into()) as u32;
-        own.backoff = Backoff::Halted;
-        own.resume(now, &spaces);
+        ear.backoff = Backoff::Halted;
+        own.resume(ear, now, &spaces);
     }
 
     /// The parts of a frame that begins at `now`.
@@ -195,59 +202,37 @@ impl<P: Copy> Access<P> {
         }
     }
 
-    /// A frame begins at a station that hears it.
-    #[inline]
-    pub(crate) fn begin(&mut self, beginning: &Beginning, neighbour: &Neighbour) {
-        let other = &mut self.stations[neighbour.station as usize];
-        let delay = neighbour.delay();
-        let (start, end) = (beginning.now + delay, beginning.end + delay);
-        if other.frame == 0 {
-            // Without a branch: of dozens of stations a processor would guess it wrong.
-            let is_lost = !neighbour.decodes() | other.is_sending_at(start);
-            other.hearing = select(is_lost, Hearing::Garbled, Hearing::Clear);
-            (other.frame, other.heard_until) = (beginning.frame, end);
-            other.power = neighbour.power;
-            if other.halt(start, self.spaces.slot) {
-                let due = other.due(&self.works[neighbour.station as usize]);
-                self.timers.set(neighbour.station, due);
-            }
-        } else if other.power >= self.profile.capture.unwrap_or_default() * neighbour.power {
-            if self.profile.rules == Rules::Ns2 {
-                other.reserved = other.reserved.max(end + self.spaces.eifs);
-            }
-        } else {
-            other.hearing = Hearing::Collided;
-            if end > other.heard_until {
-                (other.frame, other.heard_until) = (beginning.frame, end);
-                other.power = neighbour.power;
-            }
-        }
-    }
-
     /// By SINR: a frame begins at stations that hear it among others.
     ///
     /// A station receives it if it receives none yet and its preamble stands out ([`PREAMBLE`]); it
     /// stays with a frame to its end, as ns-3's does.
     #[inline(never)]
-    pub(crate) fn begin_among(&mut self, beginning: &Beginning, neighbours: &[Neighbour]) {
+    pub(crate) fn begin_among(
+        &mut self,
+        beginning: &Beginning,
+        neighbours: impl Iterator<Item = Neighbour>,
+    ) {
         let &Beginning { frame, now, .. } = beginning;
+        let slot = self.spaces.slot;
         for neighbour in neighbours {
-            let other = &mut self.stations[neighbour.station as usize];
-            let work = &mut self.works[neighbour.station as usize];
-            other.judge(work, &self.errors, now);
+            let at = neighbour.station as usize;
+            let (ear, other) = (&mut self.ears[at], &mut self.stations[at]);
+            let work = &mut self.works[at];
+            ear.judge(work, &self.errors, now);
             let delay = neighbour.delay();
             let start = now + delay;
-            let halts = !other.hears() && other.halt(start, self.spaces.slot);
+            let halts = !other.hears(ear) && other.halt(ear, start, slot);
             let stands_out = neighbour.power >= PREAMBLE * work.interference(frame);
             other.reach(work, frame, neighbour.power);
-            let receives = other.frame == 0 && neighbour.decodes() && stands_out;
+            let receives = ear.frame == 0 && neighbour.decodes() && stands_out;
             if receives && !other.is_sending_at(start) {
-                (other.frame, other.hearing) = (frame, Hearing::Clear);
-                (other.power, other.heard_until) = (neighbour.power, beginning.end + delay);
+                (ear.frame, ear.hearing) = (frame, Hearing::Clear);
+                (ear.power, ear.heard_until) = (neighbour.power, beginning.end + delay);
                 (work.parts, work.judged) = (beginning.parts, now);
             }
             if halts {
-                self.timers.set(neighbour.station, other.due(work));
+                let due = other.due(ear, work);
+                self.timers.set(neighbour.station, due);
             }
         }
     }
@@ -262,13 +247,12 @@ impl<P: Copy> Access<P> {
     ) {
         let at = ending.now + neighbour.delay();
         let station = neighbour.station as usize;
-        let other = &mut self.stations[station];
+        let (ear, other) = (&mut self.ears[station], &self.stations[station]);
         if self.profile.capture.is_none() {
-            other.judge(&mut self.works[station], &self.errors, ending.now);
+            ear.judge(&mut self.works[station], &self.errors, ending.now);
         }
-        let comes_through = other.frame == ending.frame
-            && other.hearing == Hearing::Clear
-            && !other.is_sending_at(at);
+        let comes_through =
+            ear.frame == ending.frame && ear.hearing == Hearing::Clear && !other.is_sending_at(at);
         if comes_through {
             let airtime = self.airtime(ending.from, ending.kind);
             let sender = &self.works[ending.from as usize];
@@ -278,8 +262,6 @@ impl<P: Copy> Access<P> {
     }
 
     /// A frame ends at one of those that hear it.
-    #[expect(clippy::inline_always, reason = "it is what the loop over them does")]
-    #[inline(always)]
     pub(crate) fn heard(
         &mut self,
         ending: &Ending,
@@ -287,8 +269,9 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let station = neighbour.station;
-        let other = &mut self.stations[station as usize];
-        if other.frame != ending.frame {
+        let (rules, spaces) = (self.profile.rules, self.spaces);
+        let (ear, other, work) = self.all(station);
+        if ear.frame != ending.frame {
             // Another frame goes on here, or went over this one.
             if ending.to == Some(station) && ending.kind == FrameKind::Data {
                 self.collided(ending.from, ending.now, upper);
@@ -296,30 +279,41 @@ impl<P: Copy> Access<P> {
             return;
         }
         let at = ending.now + neighbour.delay();
-        (other.frame, other.heard_until) = (0, at);
+        (ear.frame, ear.heard_until) = (0, at);
         if other.is_sending_at(at) {
             return;
         }
         if ending.to == Some(station) {
             return self.meant(ending, neighbour, at, upper);
         }
-        let is_clear = other.hearing == Hearing::Clear;
+        let is_clear = ear.hearing == Hearing::Clear;
         if is_clear {
-            other.erred = false;
+            ear.erred = false;
             // Of one to all that is no time after its end.
-            other.reserved = other.reserved.max(at + ending.reserves);
+            ear.reserved = ear.reserved.max(at + ending.reserves);
         } else {
-            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
+            ear.garbled(neighbour, at, rules, &spaces);
         }
         // A frame that is not for it changes nothing but its backoff.
-        if other.resume(ending.now, &self.spaces) {
-            let due = other.due(&self.works[station as usize]);
+        if other.resume(ear, ending.now, &spaces) {
+            let due = other.due(ear, work);
             self.timers.set(station, due);
         }
-        if is_clear
-            && ending.to.is_none()
-            && let Some(packet) = &self.works[ending.from as usize].packet
-        {
+        if is_clear && ending.to.is_none() {
+            self.hand_on(ending, station, at, upper);
+        }
+    }
+
+    /// A frame to all has come through to a station.
+    #[inline]
+    pub(crate) fn hand_on(
+        &mut self,
+        ending: &Ending,
+        station: u32,
+        at: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        if let Some(packet) = &self.works[ending.from as usize].packet {
             let at = at + self.profile.relay;
             upper.deliver(ending.from, station, packet.packet, at);
         }
@@ -330,17 +324,20 @@ impl<P: Copy> Access<P> {
     pub(crate) fn heard_among(
         &mut self,
         ending: &Ending,
-        neighbours: &[Neighbour],
+        neighbours: impl Iterator<Item = Neighbour>,
         upper: &mut impl Upper<Packet = P>,
     ) {
         for neighbour in neighbours {
             let station = neighbour.station;
+            let (ear, work) = (
+                &mut self.ears[station as usize],
+                &mut self.works[station as usize],
+            );
             let other = &mut self.stations[station as usize];
-            let work = &mut self.works[station as usize];
-            other.judge(work, &self.errors, ending.now);
+            ear.judge(work, &self.errors, ending.now);
             other.leave(work, ending.frame);
-            if other.frame == ending.frame {
-                self.heard(ending, neighbour, upper);
+            if ear.frame == ending.frame {
+                self.heard(ending, &neighbour, upper);
             } else {
                 let at = ending.now + neighbour.delay();
                 self.left_unreceived(ending, station, at, upper);
@@ -350,7 +347,7 @@ impl<P: Copy> Access<P> {
 
     /// A frame ends at its addressee, which has heard it and sends nothing.
     #[inline(never)]
-    fn meant(
+    pub(crate) fn meant(
         &mut self,
         ending: &Ending,
         neighbour: &Neighbour,
@@ -358,18 +355,20 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let station = neighbour.station;
-        let other = &mut self.stations[station as usize];
-        let hearing = other.hearing;
+        let ear = &mut self.ears[station as usize];
+        let hearing = ear.hearing;
         if hearing == Hearing::Clear {
-            other.erred = false;
+            ear.erred = false;
             self.reached(ending, station, at, upper);
         } else {
-            other.garbled(neighbour, at, self.profile.rules, &self.spaces);
+            ear.garbled(neighbour, at, self.profile.rules, &self.spaces);
             if ending.kind == FrameKind::Data && hearing == Hearing::Collided {
                 self.collided(ending.from, ending.now, upper);
             }
         }
-        self.stations[station as usize].resume(ending.now, &self.spaces);
+        let spaces = self.spaces;
+        let (ear, own, _) = self.all(station);
+        own.resume(ear, ending.now, &spaces);
         self.arm(station);
     }
 
@@ -381,13 +380,14 @@ impl<P: Copy> Access<P> {
         at: Time,
         upper: &mut impl Upper<Packet = P>,
     ) {
-        let other = &mut self.stations[station as usize];
-        if !other.hears() {
-            other.heard_until = at;
+        let spaces = self.spaces;
+        let (ear, other, work) = self.all(station);
+        if !other.hears(ear) {
+            ear.heard_until = at;
         }
         let is_sending = other.is_sending_at(at);
-        if !is_sending && other.resume(ending.now, &self.spaces) {
-            let due = other.due(&self.works[station as usize]);
+        if !is_sending && other.resume(ear, ending.now, &spaces) {
+            let due = other.due(ear, work);
             self.timers.set(station, due);
         }
         if !is_sending && ending.to == Some(station) && ending.kind == FrameKind::Data {
@@ -396,7 +396,7 @@ impl<P: Copy> Access<P> {
     }
 
     /// A data frame of a station was lost at its addressee, which hears another frame.
-    fn collided(&mut self, from: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+    pub(crate) fn collided(&mut self, from: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         self.works[from as usize].counts.collided += 1;
         upper.collided(from, now);
     }
@@ -411,12 +411,12 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let (kind, from) = (ending.kind, ending.from);
-        let own = &mut self.stations[station as usize];
+        let (ear, own, _) = self.all(station);
         match kind {
             FrameKind::Data => self.received(from, station, at, upper),
             FrameKind::Rts => {
                 // Only where the medium is not reserved (9.2.5.7).
-                if own.reserved <= at && !own.owes && own.phase == Phase::Free {
+                if ear.reserved <= at && !own.owes && own.phase == Phase::Free {
                     let reserves = ending.reserves - (self.ack + self.profile.sifs);
                     self.owe(station, FrameKind::Cts, from, reserves, at);
                 }
@@ -438,8 +438,8 @@ impl<P: Copy> Access<P> {
     /// Something is to be sent a SIFS from now.
     fn owe(&mut self, station: u32, kind: FrameKind, to: u32, reserves: Span, at: Time) {
         let (slot, due) = (self.profile.slot, at + self.profile.sifs);
-        let (own, work) = self.both(station);
-        own.halt(at, slot);
+        let (ear, own, work) = self.all(station);
+        own.halt(ear, at, slot);
         let answer = Answer {
             kind,
             to,
@@ -483,9 +483,9 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let (rules, sifs) = (self.profile.rules, self.profile.sifs);
-        let (own, work) = self.both(station);
-        if rules == Rules::Standard && own.frame != 0 && own.heard_until > now {
-            work.patience = own.heard_until;
+        let (ear, own, work) = self.all(station);
+        if rules == Rules::Standard && ear.frame != 0 && ear.heard_until > now {
+            work.patience = ear.heard_until;
             return;
         }
         own.phase = Phase::Free;

@@ -9,8 +9,6 @@ use sojourn_memory::{fetch, fetch_part};
 pub(crate) const MANY: usize = 256;
 /// Bytes of the work that most of what a station does needs.
 const WORK: usize = 192;
-/// Neighbours in a cache line.
-const LINE: usize = 4;
 
 impl<P: Copy> Air<P> {
     /// Asks for the memory of the stations whose turn may come next, once as long as they may.
@@ -21,10 +19,10 @@ impl<P: Copy> Air<P> {
             if core::mem::replace(asked, station) == station {
                 continue;
             }
+            fetch(&self.access.ears[station as usize]);
             fetch(&self.access.stations[station as usize]);
             fetch_part(&self.access.works[station as usize], 0..WORK);
-            let neighbours = self.neighbours.of(station);
-            neighbours.iter().step_by(LINE).for_each(fetch);
+            self.neighbours.fetch(station);
             upper.expect(station);
         }
     }

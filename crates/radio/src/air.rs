@@ -14,9 +14,10 @@
 
 use crate::access::{Access, Beginning, Ending};
 use crate::ahead::MANY;
+use crate::ear::{Hearing, frame_of};
 use crate::phy::{Neighbours, Place};
 use crate::profile::Profile;
-use crate::station::{Answer, Backoff, Counts, Hearing, Phase};
+use crate::station::{Answer, Backoff, Counts, Phase};
 use crate::upper::{FrameKind, Upper};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -38,7 +39,6 @@ pub struct Air<P> {
     /// Apart from the stations: those that hear a frame are walked while they change.
     pub(crate) neighbours: Neighbours,
     pub(crate) access: Access<P>,
-    frames: u64,
     /// Whether there are so many stations that memory is asked for, and whose was last.
     is_large: bool,
     pub(crate) asked: [u32; 4],
@@ -56,7 +56,6 @@ impl<P: Copy> Air<P> {
         Self {
             neighbours: Neighbours::new(&profile, places, powers),
             access: Access::new(profile, places.len(), dice),
-            frames: 0,
             is_large: places.len() >= MANY,
             asked: [0; 4],
         }
@@ -106,15 +105,15 @@ impl<P: Copy> Air<P> {
         if !matches!(sender.phase, Phase::Sending(_)) {
             return;
         }
-        let (frame, spaces) = (self.access.works[from as usize].own, self.access.spaces);
-        let (other, work) = self.access.both(to);
+        let (frame, spaces) = (frame_of(from), self.access.spaces);
+        let (ear, other, work) = self.access.all(to);
         let left = other.leave(work, frame);
-        if other.frame == frame || left {
-            if other.frame == frame {
-                other.frame = 0;
+        if ear.frame == frame || left {
+            if ear.frame == frame {
+                ear.frame = 0;
             }
             // From the time on at which the frame ends, which is to come.
-            other.resume(Time::ZERO, &spaces);
+            other.resume(ear, Time::ZERO, &spaces);
             self.access.arm(to);
         }
     }
@@ -155,7 +154,7 @@ impl<P: Copy> Air<P> {
     /// Does what is due.
     fn act(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let access = &mut self.access;
-        let (own, work) = access.both(station);
+        let (ear, own, work) = access.all(station);
         match own.phase {
             Phase::Sending(kind) => self.end(station, kind, now, upper),
             Phase::Awaiting(kind) => access.unanswered(station, kind, now, upper),
@@ -163,12 +162,12 @@ impl<P: Copy> Air<P> {
                 if let Some(answer) = own.answer(work, now) {
                     self.answer(station, answer, now, upper);
                 } else {
-                    if own.backoff == Backoff::Counting && own.backoff_end <= now {
-                        own.backoff = Backoff::None;
+                    if ear.backoff == Backoff::Counting && own.backoff_end <= now {
+                        ear.backoff = Backoff::None;
                     }
                     if work.packet.is_none() && work.asks_at(now) {
                         access.fetch(station, now, upper);
-                    } else if work.packet.is_some() && own.backoff == Backoff::None {
+                    } else if work.packet.is_some() && ear.backoff == Backoff::None {
                         self.attempt(station, now, upper);
                     }
                 }
@@ -251,26 +250,25 @@ impl<P: Copy> Air<P> {
             airtime,
             reserves,
         } = transmission;
-        self.frames += 1;
-        let frame = self.frames;
         let access = &mut self.access;
         let slot = access.profile.slot;
         let by_sinr = access.profile.capture.is_none();
-        let (own, work) = access.both(station);
-        own.halt(now, slot);
+        let (ear, own, work) = access.all(station);
+        own.halt(ear, now, slot);
         (own.phase, own.own_until) = (Phase::Sending(kind), now + airtime);
-        (work.own, work.to, work.reserves) = (frame, to, reserves);
+        ear.sends = true;
+        (work.to, work.reserves) = (to, reserves);
         work.counts.airtime += airtime;
         if by_sinr {
             // It breaks its reception off.
-            own.frame = 0;
-        } else if own.frame != 0 && own.hearing == Hearing::Clear {
+            ear.frame = 0;
+        } else if ear.frame != 0 && ear.hearing == Hearing::Clear {
             // What it hears while it sends is lost.
-            own.hearing = Hearing::Garbled;
+            ear.hearing = Hearing::Garbled;
         }
         upper.sent(&work.sent(station, kind, now, airtime));
         let beginning = Beginning {
-            frame,
+            frame: frame_of(station),
             now,
             end: now + airtime,
             parts: access.parts(kind, to, now),
@@ -278,9 +276,7 @@ impl<P: Copy> Air<P> {
         if by_sinr {
             access.begin_among(&beginning, self.neighbours.of(station));
         } else {
-            for neighbour in self.neighbours.of(station) {
-                access.begin(&beginning, neighbour);
-            }
+            access.begin(&beginning, station, self.neighbours.list(station));
         }
     }
 
@@ -293,31 +289,28 @@ impl<P: Copy> Air<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let access = &mut self.access;
-        let (own, work) = access.both(station);
-        own.phase = Phase::Free;
+        let (ear, own, work) = access.all(station);
+        (own.phase, ear.sends) = (Phase::Free, false);
         let ending = Ending {
             from: station,
-            frame: work.own,
+            frame: frame_of(station),
             kind,
             to: work.to,
             reserves: work.reserves,
             now,
         };
-        let neighbours = self.neighbours.of(station);
         if upper.looks_on() {
-            for neighbour in neighbours {
-                access.show(&ending, neighbour, upper);
+            for neighbour in self.neighbours.of(station) {
+                access.show(&ending, &neighbour, upper);
             }
         }
         if access.profile.capture.is_none() {
-            access.heard_among(&ending, neighbours, upper);
+            access.heard_among(&ending, self.neighbours.of(station), upper);
         } else {
-            for neighbour in neighbours {
-                access.heard(&ending, neighbour, upper);
-            }
+            access.end(&ending, self.neighbours.list(station), upper);
         }
         let (patience, spaces) = (now + access.patience, access.spaces);
-        let (own, work) = access.both(station);
+        let (ear, own, work) = access.all(station);
         match (kind, ending.to) {
             (FrameKind::Data, Some(_)) => {
                 own.phase = Phase::Awaiting(FrameKind::Ack);
@@ -329,10 +322,10 @@ impl<P: Copy> Air<P> {
             }
             (FrameKind::Data, None) => access.done(station, now, upper),
             (FrameKind::Ack | FrameKind::Cts, _) => {
-                if work.packet.is_some() && own.backoff == Backoff::None {
+                if work.packet.is_some() && ear.backoff == Backoff::None {
                     access.back_off(station, now);
                 } else {
-                    own.resume(now, &spaces);
+                    own.resume(ear, now, &spaces);
                 }
             }
         }

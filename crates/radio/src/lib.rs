@@ -20,6 +20,8 @@ mod air;
 mod aodv;
 mod arp;
 mod by_node;
+mod ear;
+mod ears;
 mod errors;
 mod phy;
 mod profile;

@@ -1,8 +1,13 @@
 //! Who hears whom: lists of neighbours, linear in their number.
+//!
+//! In a grid most stations have the same neighbours, counted from themselves. They share one list,
+//! which stays in the processor's first cache: those of thousands would fill the second.
 
+use crate::ahead::MANY;
 use crate::profile::{Profile, SPEED_OF_LIGHT};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use sojourn_memory::{LINE, fetch};
 use sojourn_units::Span;
 
 /// A place in the plane, in m.
@@ -25,7 +30,7 @@ impl Place {
 /// A station that hears another. 16 bytes: each frame goes through a list of dozens twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Its number.
+    /// Its number; in a list how much greater that is than the sender's, around the end.
     pub station: u32,
     /// Time from one to the other in ns, twice, and one more if it can receive frames.
     way: u32,
@@ -34,8 +39,17 @@ pub struct Neighbour {
 }
 
 const _: () = assert!(size_of::<Neighbour>() == 16);
+/// Neighbours in a cache line.
+const IN_LINE: usize = LINE / size_of::<Neighbour>();
 
 impl Neighbour {
+    /// One of a list, with its number.
+    #[inline]
+    pub(crate) const fn seen_from(&self, sender: u32) -> Self {
+        let station = sender.wrapping_add(self.station);
+        Self { station, ..*self }
+    }
+
     /// Time from one to the other.
     #[inline]
     pub const fn delay(&self) -> Span {
@@ -55,6 +69,8 @@ pub struct Neighbours {
     places: Vec<Place>,
     /// Sent power over the profile's, by station.
     powers: Vec<f64>,
+    /// By sender: which list is its own.
+    list_of: Vec<u32>,
     lists: Vec<Vec<Neighbour>>,
     /// Stations by the square of the plane in which they are; a side is the hearing distance.
     squares: BTreeMap<(i64, i64), Vec<u32>>,
@@ -74,6 +90,7 @@ impl Neighbours {
         let mut this = Self {
             places: places.to_vec(),
             powers: (0..places.len()).map(power).collect(),
+            list_of: Vec::new(),
             lists: Vec::new(),
             squares: BTreeMap::new(),
             // Squares of no size would be too many. Power falls with the square at least.
@@ -83,16 +100,61 @@ impl Neighbours {
             let square = this.square(*place);
             this.squares.entry(square).or_default().push(station as u32);
         }
-        this.lists = (0..places.len())
-            .map(|station| this.heard(profile, station))
-            .collect();
+        let mut known = BTreeMap::new();
+        for station in 0..places.len() {
+            let list = this.heard(profile, station);
+            let key = |neighbour: &Neighbour| {
+                let Neighbour {
+                    station,
+                    way,
+                    power,
+                } = *neighbour;
+                (station, way, power.to_bits())
+            };
+            let number = known.len() as u32;
+            let number = *known
+                .entry(list.iter().map(key).collect::<Vec<_>>())
+                .or_insert(number);
+            this.list_of.push(number);
+            if number as usize == this.lists.len() {
+                this.lists.push(list);
+            }
+        }
         this
     }
 
     /// Those that hear a station.
     #[inline]
-    pub fn of(&self, station: u32) -> &[Neighbour] {
-        &self.lists[station as usize]
+    pub fn of(&self, station: u32) -> impl Iterator<Item = Neighbour> + Clone {
+        self.list(station)
+            .iter()
+            .map(move |neighbour| neighbour.seen_from(station))
+    }
+
+    /// The same, with numbers less the station's.
+    #[inline]
+    pub(crate) fn list(&self, station: u32) -> &[Neighbour] {
+        &self.lists[self.list_of[station as usize] as usize]
+    }
+
+    /// Asks for the memory of the list, where each station has one of its own.
+    #[inline]
+    pub(crate) fn fetch(&self, station: u32) {
+        if self.lists.len() >= MANY {
+            self.list(station).iter().step_by(IN_LINE).for_each(fetch);
+        }
+    }
+
+    /// Gives each station a list of its own.
+    fn part(&mut self) {
+        if self.lists.len() < self.list_of.len() {
+            let lists = self
+                .list_of
+                .iter()
+                .map(|list| self.lists[*list as usize].clone());
+            self.lists = lists.collect();
+            self.list_of = (0..self.lists.len() as u32).collect();
+        }
     }
 
     /// Where a station is.
@@ -102,9 +164,10 @@ impl Neighbours {
 
     /// Puts a station elsewhere. Frames under way are received as they began.
     pub fn put(&mut self, profile: &Profile, station: u32, place: Place) {
+        self.part();
         for other in self.around(station as usize) {
-            let list = &mut self.lists[other as usize];
-            list.retain(|neighbour| neighbour.station != station);
+            let list = &mut self.lists[self.list_of[other as usize] as usize];
+            list.retain(|neighbour| neighbour.seen_from(other).station != station);
         }
         let from = self.square(self.places[station as usize]);
         if let Some(square) = self.squares.get_mut(&from) {
@@ -115,23 +178,23 @@ impl Neighbours {
         self.squares.entry(to).or_default().push(station);
         for other in self.around(station as usize) {
             if let Some(neighbour) = self.hears(profile, other, station) {
-                let others = &mut self.lists[other as usize];
-                let at = others.partition_point(|other| other.station < station);
+                let others = &mut self.lists[self.list_of[other as usize] as usize];
+                let at = others.partition_point(|third| third.seen_from(other).station < station);
                 others.insert(at, neighbour);
             }
         }
-        self.lists[station as usize] = self.heard(profile, station as usize);
+        let list = self.list_of[station as usize];
+        self.lists[list as usize] = self.heard(profile, station as usize);
     }
 
     /// From whom to whom frames come of which a station is one end.
     pub(crate) fn links(&self, station: u32) -> Vec<(u32, u32)> {
         let to = self
             .of(station)
-            .iter()
             .map(|neighbour| (station, neighbour.station));
         let around = self.around(station as usize).into_iter();
         let from = around.filter(|&other| {
-            let mut list = self.of(other).iter();
+            let mut list = self.of(other);
             list.any(|neighbour| neighbour.station == station)
         });
         to.chain(from.map(|other| (other, station))).collect()
@@ -151,7 +214,7 @@ impl Neighbours {
         others.filter(|other| *other as usize != station).collect()
     }
 
-    /// How `to` hears `from`, if it does.
+    /// How `to` hears `from`, if it does, as in its list.
     fn hears(&self, profile: &Profile, from: u32, to: u32) -> Option<Neighbour> {
         let receives = HAIR * profile.power(profile.range);
         let hears = HAIR * profile.power(profile.sense.max(profile.range));
@@ -163,7 +226,7 @@ impl Neighbours {
         // Two seconds at most, which is more than half way to the moon and back.
         let nanos = delay.as_nanos().min(u64::from(u32::MAX >> 1)) as u32;
         (power >= hears).then_some(Neighbour {
-            station: to,
+            station: to.wrapping_sub(from),
             way: nanos << 1 | u32::from(power >= receives),
             power,
         })
@@ -173,7 +236,7 @@ impl Neighbours {
         let others = self.around(station).into_iter();
         let heard = others.filter_map(|other| self.hears(profile, station as u32, other));
         let mut list: Vec<Neighbour> = heard.collect();
-        list.sort_by_key(|neighbour| neighbour.station);
+        list.sort_by_key(|neighbour| neighbour.seen_from(station as u32).station);
         list.shrink_to_fit();
         list
     }
@@ -193,13 +256,17 @@ mod tests {
         Neighbours::new(&Profile::NS2_B, &places, &[])
     }
 
+    fn first(neighbours: &Neighbours) -> Neighbour {
+        neighbours.of(0).next().expect("somebody hears it")
+    }
+
     /// A station with a quarter of the power reaches half as far, and hears as far as others do.
     #[test]
     fn a_weak_station_hears_those_that_do_not_hear_it() {
         let places = [0.0, 20.0, 45.0].map(|x| Place { x, y: 0.0 });
         let mut neighbours = Neighbours::new(&Profile::NS2_B, &places, &[1.0, 0.25]);
         let of = |neighbours: &Neighbours, station| -> Vec<(u32, bool)> {
-            let list = neighbours.of(station).iter();
+            let list = neighbours.of(station);
             list.map(|n| (n.station, n.decodes())).collect()
         };
         // 20 m and 25 m are beyond the 15 m over which it is received, within the 33 m over which
@@ -217,7 +284,7 @@ mod tests {
     #[test]
     fn stations_side_by_side_have_a_delay() {
         for distance in [0.0, 0.01, 0.14] {
-            let delay = chain(distance, 2).of(0)[0].delay();
+            let delay = first(&chain(distance, 2)).delay();
             assert_eq!(delay, Span::from_nanos(1), "{distance} m");
         }
     }
@@ -225,16 +292,17 @@ mod tests {
     #[test]
     fn the_next_decodes_the_one_behind_hears_the_third_does_not() {
         let neighbours = chain(25.0, 5);
-        let of: Vec<(u32, bool)> = (neighbours.of(1).iter())
+        let of: Vec<(u32, bool)> = (neighbours.of(1))
             .map(|n| (n.station, n.decodes()))
             .collect();
         assert_eq!(of, [(0, true), (2, true), (3, false)]);
-        assert_eq!(chain(30.0, 2).of(0)[0].delay(), Span::from_nanos(100));
-        assert!(chain(30.0, 2).of(0)[0].decodes(), "exactly at the range");
-        assert!(!chain(30.01, 2).of(0)[0].decodes());
+        assert_eq!(first(&chain(30.0, 2)).delay(), Span::from_nanos(100));
+        assert!(first(&chain(30.0, 2)).decodes(), "exactly at the range");
+        assert!(!first(&chain(30.01, 2)).decodes());
     }
 
-    /// Lists are as long as there are stations within hearing: 66 m in a grid of 25 m.
+    /// Lists are as long as there are stations within hearing: 66 m in a grid of 25 m. There are as
+    /// many as places by two rows or columns from a border, with that of those within.
     #[test]
     fn memory_is_linear_in_neighbours() {
         let most = |side: u32| {
@@ -245,9 +313,10 @@ mod tests {
             let places: Vec<Place> = (0..side * side).map(place).collect();
             let neighbours = Neighbours::new(&Profile::NS2_B, &places, &[]);
             let lengths = neighbours.lists.iter().map(Vec::capacity);
-            lengths.max().expect("there are stations")
+            let most = lengths.max().expect("there are stations");
+            (most, neighbours.lists.len())
         };
-        assert_eq!([most(8), most(32)], [20; 2]);
+        assert_eq!([most(8), most(32)], [(20, 25); 2]);
     }
 
     proptest! {
@@ -268,12 +337,13 @@ mod tests {
             let fresh = Neighbours::new(&profile, &places, &powers);
             for (station, place) in places.iter().enumerate() {
                 let sent = powers.get(station).copied().unwrap_or(1.0);
-                prop_assert_eq!(neighbours.of(station as u32), fresh.of(station as u32));
+                let (list, other) = (neighbours.of(station as u32), fresh.of(station as u32));
+                prop_assert!(list.eq(other));
                 let all: Vec<u32> = places.iter().enumerate().filter(|(other, there)| {
                     *other != station && sent * profile.power(place.distance(**there))
                         >= HAIR * profile.power(profile.sense)
                 }).map(|(other, _)| other as u32).collect();
-                let listed: Vec<u32> = fresh.of(station as u32).iter().map(|n| n.station).collect();
+                let listed: Vec<u32> = fresh.of(station as u32).map(|n| n.station).collect();
                 prop_assert_eq!(listed, all);
             }
         }

@@ -1,8 +1,6 @@
 //! One station: what it hears, what it waits for, what it has to send.
 
-use crate::errors::Errors;
-use crate::phy::Neighbour;
-use crate::profile::Rules;
+use crate::ear::Ear;
 use crate::upper::{Frame, FrameKind, Outgoing};
 use alloc::vec::Vec;
 use sojourn_random::Stream;
@@ -33,16 +31,6 @@ pub(crate) enum Phase {
     Sending(FrameKind),
     /// For an answer.
     Awaiting(FrameKind),
-}
-
-/// How the frame that it hears will end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hearing {
-    Clear,
-    /// It cannot be received.
-    Garbled,
-    /// Another frame came in between.
-    Collided,
 }
 
 /// An answer that is due a SIFS after the frame that it is to, or the data after a CTS.
@@ -84,18 +72,11 @@ pub(crate) enum Backoff {
     Halted,
 }
 
-/// What a frame asks and changes of each station that hears it: one cache line, apart from what
-/// else the station is. Of thousands of stations hardly any is in the cache, and a frame is heard
-/// by dozens.
+/// What a station does with a medium that it finds busy or idle: half a cache line. Frames ask for
+/// it of those that wait for their turn, and of all others for their [`Ear`] alone.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C, align(32))]
 pub(crate) struct Station {
-    /// The frame that it hears; zero for none. By SINR: the one that it receives.
-    pub(crate) frame: u64,
-    pub(crate) heard_until: Time,
-    pub(crate) power: f64,
-    /// The medium is reserved until then.
-    pub(crate) reserved: Time,
     /// Until when it sends its frame, or has sent it.
     pub(crate) own_until: Time,
     /// When its backoff ends, if slots count.
@@ -103,10 +84,6 @@ pub(crate) struct Station {
     /// Slots to go when they began to count.
     pub(crate) slots: u32,
     pub(crate) phase: Phase,
-    pub(crate) hearing: Hearing,
-    pub(crate) backoff: Backoff,
-    /// Whether the last frame heard was in error, so that EIFS takes the place of DIFS.
-    pub(crate) erred: bool,
     /// Whether the addressee has had its packet.
     pub(crate) delivered: bool,
     /// Whether it owes an answer.
@@ -117,15 +94,13 @@ pub(crate) struct Station {
     pub(crate) is_reached: bool,
 }
 
-const _: () = assert!(size_of::<Station>() == sojourn_memory::LINE);
+const _: () = assert!(size_of::<Station>() == sojourn_memory::LINE / 2);
 
 /// What else a station is: what it has to send, and what it has done. In this order, so that what
 /// most of it needs comes first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Work<P> {
-    /// The frame that it sends.
-    pub(crate) own: u64,
     /// When it stops waiting for an answer.
     pub(crate) patience: Time,
     /// When it asks for a packet again; `Time::MAX` for never.
@@ -143,7 +118,7 @@ pub(crate) struct Work<P> {
     pub(crate) dice: Stream,
     pub(crate) counts: Counts,
     /// By SINR: all that come to it, also the one that it receives, with their power.
-    heard: Vec<(u64, f64)>,
+    heard: Vec<(u32, f64)>,
     /// The parts of the frame that it receives.
     pub(crate) parts: Parts,
     /// Until when that frame has been judged.
@@ -157,7 +132,6 @@ impl<P> Work<P> {
             asks: Time::MAX,
             patience: Time::MAX,
             window,
-            own: 0,
             reserves: Span::ZERO,
             to: None,
             short: 0,
@@ -213,7 +187,7 @@ impl<P> Work<P> {
     }
 
     /// Power of all that come to it, without this one.
-    pub(crate) fn interference(&self, frame: u64) -> f64 {
+    pub(crate) fn interference(&self, frame: u32) -> f64 {
         let others = self.heard.iter().filter(|(other, _)| *other != frame);
         others.map(|(_, power)| power).sum()
     }
@@ -222,17 +196,10 @@ impl<P> Work<P> {
 impl Station {
     pub(crate) const fn new() -> Self {
         Self {
-            frame: 0,
-            heard_until: Time::ZERO,
-            power: 0.0,
-            reserved: Time::ZERO,
             own_until: Time::ZERO,
             backoff_end: Time::ZERO,
             slots: 0,
             phase: Phase::Free,
-            hearing: Hearing::Clear,
-            backoff: Backoff::None,
-            erred: false,
             delivered: false,
             owes: false,
             asks: false,
@@ -275,72 +242,52 @@ impl Station {
 
     /// Whether it hears nothing, does nothing and owes no answer.
     #[inline]
-    pub(crate) fn is_free(&self) -> bool {
-        !self.hears() && self.phase == Phase::Free && !self.owes
+    pub(crate) fn is_free(&self, ear: &Ear) -> bool {
+        !self.hears(ear) && self.phase == Phase::Free && !self.owes
     }
 
     /// Whether any frame comes to it.
     #[inline]
-    pub(crate) fn hears(&self) -> bool {
-        self.frame != 0 || self.is_reached
+    pub(crate) fn hears(&self, ear: &Ear) -> bool {
+        ear.frame != 0 || self.is_reached
     }
 
     /// By SINR: a frame begins to come to it.
-    pub(crate) fn reach<P>(&mut self, work: &mut Work<P>, frame: u64, power: f64) {
+    pub(crate) fn reach<P>(&mut self, work: &mut Work<P>, frame: u32, power: f64) {
         work.heard.push((frame, power));
         self.is_reached = true;
     }
 
     /// By SINR: a frame comes to it no longer. Returns whether it did.
-    pub(crate) fn leave<P>(&mut self, work: &mut Work<P>, frame: u64) -> bool {
+    pub(crate) fn leave<P>(&mut self, work: &mut Work<P>, frame: u32) -> bool {
         let before = work.heard.len();
         work.heard.retain(|(other, _)| *other != frame);
         self.is_reached = !work.heard.is_empty();
         work.heard.len() < before
     }
 
-    /// By SINR: what comes to it changes now. The frame that it receives was disturbed by the same
-    /// others since the last change.
-    pub(crate) fn judge<P>(&mut self, work: &mut Work<P>, errors: &[[Errors; 2]; 3], now: Time) {
-        if self.frame == 0 || self.hearing != Hearing::Clear {
-            return;
-        }
-        let from = core::mem::replace(&mut work.judged, now);
-        let others = work.interference(self.frame);
-        if others <= 0.0 || from >= now {
-            return;
-        }
-        let border = work.parts.payload_from.clamp(from, now);
-        let [header, payload] = &errors[work.parts.rate];
-        let sinr = self.power / others;
-        let survival = header.survival(sinr, border - from) * payload.survival(sinr, now - border);
-        if survival < 1.0 && !work.dice.chance(survival) {
-            self.hearing = Hearing::Collided;
-        }
-    }
-
     /// Since when the medium is idle as far as it knows, when it hears and sends nothing.
     #[inline]
-    pub(crate) fn idle_since(&self) -> Time {
-        self.heard_until.max(self.own_until).max(self.reserved)
+    pub(crate) fn idle_since(&self, ear: &Ear) -> Time {
+        ear.heard_until.max(self.own_until).max(ear.reserved)
     }
 
     /// Its slots count from then on.
     #[inline]
-    pub(crate) fn count_from(&mut self, time: Time, slot: Span) {
+    pub(crate) fn count_from(&mut self, ear: &mut Ear, time: Time, slot: Span) {
         self.backoff_end = time + slot * u64::from(self.slots);
-        self.backoff = Backoff::Counting;
+        ear.backoff = Backoff::Counting;
     }
 
     /// When it has to do something next.
     #[inline]
-    pub(crate) fn due<P>(&self, work: &Work<P>) -> Time {
+    pub(crate) fn due<P>(&self, ear: &Ear, work: &Work<P>) -> Time {
         match self.phase {
             Phase::Sending(_) => return self.own_until,
             Phase::Awaiting(_) => return work.patience,
             Phase::Free => {}
         }
-        let counted = match self.backoff {
+        let counted = match ear.backoff {
             Backoff::Counting => self.backoff_end,
             Backoff::None | Backoff::Halted => Time::MAX,
         };
@@ -350,45 +297,22 @@ impl Station {
         counted
     }
 
-    /// How long the medium has to be idle before its slots count.
-    #[inline]
-    pub(crate) fn space(&self, spaces: &Spaces) -> Span {
-        if self.erred { spaces.eifs } else { spaces.difs }
-    }
-
     /// Lets a halted backoff count again, if nothing stands in the way. Returns whether it does.
     #[inline]
-    pub(crate) fn resume(&mut self, now: Time, spaces: &Spaces) -> bool {
-        let resumes = self.backoff == Backoff::Halted && self.is_free();
+    pub(crate) fn resume(&mut self, ear: &mut Ear, now: Time, spaces: &Spaces) -> bool {
+        let resumes = ear.backoff == Backoff::Halted && self.is_free(ear);
         if resumes {
-            let from = self.idle_since().max(now) + self.space(spaces);
-            self.count_from(from, spaces.slot);
+            let from = self.idle_since(ear).max(now) + ear.space(spaces);
+            self.count_from(ear, from, spaces.slot);
         }
         resumes
-    }
-
-    /// A frame ends that it cannot receive.
-    #[inline]
-    pub(crate) fn garbled(
-        &mut self,
-        neighbour: &Neighbour,
-        at: Time,
-        rules: Rules,
-        spaces: &Spaces,
-    ) {
-        match rules {
-            Rules::Ns2 => self.reserved = self.reserved.max(at + spaces.eifs),
-            Rules::Standard => {
-                self.erred = neighbour.decodes() || self.hearing == Hearing::Collided;
-            }
-        }
     }
 
     /// The medium becomes busy at `at`: slots that are over count no more. Returns whether a
     /// backoff stops for that.
     #[inline]
-    pub(crate) fn halt(&mut self, at: Time, slot: Span) -> bool {
-        if self.backoff != Backoff::Counting || self.backoff_end <= at {
+    pub(crate) fn halt(&mut self, ear: &mut Ear, at: Time, slot: Span) -> bool {
+        if ear.backoff != Backoff::Counting || self.backoff_end <= at {
             return false;
         }
         // Often less than one: an answer, soon after the frame that it is to.
@@ -398,7 +322,7 @@ impl Station {
             let over = passed.as_nanos() / slot.as_nanos().max(1);
             self.slots -= (over as u32).min(self.slots);
         }
-        self.backoff = Backoff::Halted;
+        ear.backoff = Backoff::Halted;
         true
     }
 }

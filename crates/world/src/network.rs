@@ -163,10 +163,10 @@ impl Radio {
             _ => f64::INFINITY,
         };
         let reach = |node: usize| {
-            let near = neighbours.of(node as u32).iter().filter(|neighbour| {
+            let near = neighbours.of(node as u32).filter(|neighbour| {
                 let there = places[neighbour.station as usize];
                 // The other one's ACK has to come back.
-                let mut back = neighbours.of(neighbour.station).iter();
+                let mut back = neighbours.of(neighbour.station);
                 let answers = back.any(|back| back.station as usize == node && back.decodes());
                 neighbour.decodes() && answers && places[node].distance(there) <= longest
             });
