@@ -104,8 +104,14 @@ impl<P: Copy> Access<P> {
     }
 
     /// Something about a station has changed that may move what it has to do.
-    #[inline]
     pub(crate) fn arm(&mut self, station: u32) {
+        self.arm_here(station);
+    }
+
+    /// [`arm`](Self::arm), compiled into what every event does.
+    #[expect(clippy::inline_always, reason = "it is half of what the loop does")]
+    #[inline(always)]
+    pub(crate) fn arm_here(&mut self, station: u32) {
         let (ear, own, work) = self.all(station);
         let due = own.due(ear, work);
         self.timers.set(station, due);

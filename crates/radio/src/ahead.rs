@@ -11,14 +11,19 @@ pub(crate) const MANY: usize = 256;
 const WORK: usize = 192;
 
 impl<P: Copy> Air<P> {
-    /// Asks for the memory of the stations whose turn may come next, once as long as they may.
+    /// Asks for the memory of the stations whose turn may come next, as long as they may: once for
+    /// what is theirs, and once more for what that leads to.
     #[inline(never)]
     pub(crate) fn look_ahead(&mut self, upper: &impl Upper<Packet = P>) {
         let soon = self.access.timers.soon();
-        for (station, asked) in soon.into_iter().zip(&mut self.asked) {
+        for (station, (asked, again)) in soon.into_iter().zip(&mut self.asked) {
             if core::mem::replace(asked, station) == station {
+                if core::mem::take(again) {
+                    upper.expect_soon(station);
+                }
                 continue;
             }
+            *again = true;
             fetch(&self.access.ears[station as usize]);
             fetch(&self.access.stations[station as usize]);
             fetch_part(&self.access.works[station as usize], 0..WORK);

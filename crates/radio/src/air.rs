@@ -41,7 +41,7 @@ pub struct Air<P> {
     pub(crate) access: Access<P>,
     /// Whether there are so many stations that memory is asked for, and whose was last.
     is_large: bool,
-    pub(crate) asked: [u32; 4],
+    pub(crate) asked: [(u32, bool); 4],
 }
 
 impl<P: Copy> Air<P> {
@@ -57,7 +57,7 @@ impl<P: Copy> Air<P> {
             neighbours: Neighbours::new(&profile, places, powers),
             access: Access::new(profile, places.len(), dice),
             is_large: places.len() >= MANY,
-            asked: [0; 4],
+            asked: [(0, false); 4],
         }
     }
 
@@ -147,7 +147,7 @@ impl<P: Copy> Air<P> {
                 self.look_ahead(upper);
             }
             self.act(station, now, upper);
-            self.access.arm(station);
+            self.access.arm_here(station);
         }
     }
 

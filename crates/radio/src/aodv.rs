@@ -33,7 +33,7 @@ use message::{Reply, Request};
 use met::Met;
 use route::State;
 use search::Search;
-use sojourn_memory::{LINE, fetch_part};
+use sojourn_memory::{LINE, fetch, fetch_part};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 use table::Table;
@@ -113,6 +113,14 @@ enum Due<D> {
     },
 }
 
+/// Where something is that is due, and the node whose it is, of which memory may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// In `dues`.
+    due: u32,
+    node: u32,
+}
+
 /// All nodes' routing.
 #[derive(Clone, Debug)]
 pub struct Aodv<D> {
@@ -121,8 +129,8 @@ pub struct Aodv<D> {
     routes: Table,
     /// Questions of others that nodes remember.
     met: Met,
-    /// What is due, by time and order; the entry is the place in `dues`.
-    calendar: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    /// What is due, by time and order.
+    calendar: BinaryHeap<Reverse<(Time, u64, Place)>>,
     dues: Vec<Option<Due<D>>>,
     free: Vec<usize>,
     scheduled: u64,
@@ -187,24 +195,32 @@ impl<D: Copy> Aodv<D> {
         self.calendar.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Asks for what a message needs that comes to a node.
+    /// Asks for what a message with these words needs that comes to a node.
     #[inline]
-    pub fn fetch(&self, node: u32) {
+    pub fn fetch(&self, node: u32, words: &[u32; 12]) {
         fetch_part(&self.routers[node as usize], 0..LINE);
+        if let Some(origin) = Message::asked_by(words) {
+            self.routes.fetch(node, origin);
+        }
     }
 
-    /// The node of what is next due, where there are so many that its memory is asked for.
-    pub fn next_sender(&self) -> Option<u32> {
+    /// The node of what is next due and those of whom something may be due after that, where there
+    /// are so many that their memory is asked for.
+    pub fn next_senders(&self) -> Option<(u32, impl Iterator<Item = u32>)> {
         if self.routers.len() < MANY {
             return None;
         }
-        let Reverse((.., place)) = self.calendar.peek()?;
-        let due = self.dues[*place].as_ref()?;
-        let (Due::Send { node, .. }
-        | Due::Search { node, .. }
-        | Due::Release { node, .. }
-        | Due::Hello { node }) = *due;
-        Some(node)
+        // The least one of a heap has the next one among the two behind it.
+        let mut places = self
+            .calendar
+            .as_slice()
+            .iter()
+            .take(3)
+            .map(|Reverse((.., place))| {
+                fetch(&self.dues[place.due as usize]);
+                place.node
+            });
+        places.next().map(|first| (first, places))
     }
 
     fn schedule(&mut self, at: Time, due: Due<D>) {
@@ -212,8 +228,16 @@ impl<D: Copy> Aodv<D> {
             self.dues.push(None);
             self.dues.len() - 1
         });
+        let (Due::Send { node, .. }
+        | Due::Search { node, .. }
+        | Due::Release { node, .. }
+        | Due::Hello { node }) = due;
         self.dues[place] = Some(due);
         self.scheduled += 1;
+        let place = Place {
+            due: place as u32,
+            node,
+        };
         self.calendar.push(Reverse((at, self.scheduled, place)));
     }
 
@@ -223,6 +247,7 @@ impl<D: Copy> Aodv<D> {
             && at <= now
         {
             self.calendar.pop();
+            let place = place.due as usize;
             self.free.push(place);
             match self.dues[place].take() {
                 Some(Due::Send { node, message }) => {

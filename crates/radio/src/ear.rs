@@ -8,25 +8,12 @@ use sojourn_units::{Span, Time};
 
 /// How the frame that it hears will end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Hearing {
     Clear,
     /// It cannot be received.
     Garbled,
     /// Another frame came in between.
     Collided,
-}
-
-impl Hearing {
-    /// That of this number.
-    #[inline]
-    pub(crate) const fn of(number: u8) -> Self {
-        match number {
-            0 => Self::Clear,
-            1 => Self::Garbled,
-            _ => Self::Collided,
-        }
-    }
 }
 
 /// What a frame asks and changes of each station that hears it: half a cache line, apart from what

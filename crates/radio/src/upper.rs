@@ -75,6 +75,9 @@ pub trait Upper {
     /// Something of a station is going to happen soon: its memory may be asked for.
     fn expect(&self, _station: u32) {}
 
+    /// The same a little later, when that memory may tell which other one is needed.
+    fn expect_soon(&self, _station: u32) {}
+
     /// A frame begins. For observers.
     fn sent(&mut self, _frame: &Frame<'_, Self::Packet>) {}
 

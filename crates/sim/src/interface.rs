@@ -128,9 +128,14 @@ impl Interface {
         }
     }
 
+    /// Asks for the memory that tells what a radio needs of it.
+    pub(crate) fn fetch_first(&self) {
+        fetch_part(self, 0..std::mem::offset_of!(Self, recorder));
+        self.recorder.fetch_first();
+    }
+
     /// Asks for the memory that a radio needs of it.
     pub(crate) fn fetch_radio(&self) {
-        fetch_part(self, 0..std::mem::offset_of!(Self, recorder));
         if let Some(first) = self.routing.as_ref().and_then(VecDeque::front) {
             fetch(first);
         }

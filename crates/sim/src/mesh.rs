@@ -99,6 +99,11 @@ impl Mesh {
         held
     }
 
+    /// Asks for what tells what a packet from a station's queue needs.
+    pub(crate) fn fetch_first(&self, station: u32) {
+        fetch(&self.purged[station as usize]);
+    }
+
     /// Asks for what a packet from a station's queue needs.
     pub(crate) fn fetch(&self, station: u32) {
         let purged = &self.purged[station as usize];
@@ -107,17 +112,18 @@ impl Mesh {
 
     /// Asks for what a message of the routing protocol needs that comes to a station.
     #[inline]
-    pub(crate) fn fetch_router(&self, station: u32) {
-        if let Routes::Aodv(aodv) = &self.routes {
-            aodv.fetch(station);
+    pub(crate) fn fetch_router(&self, station: u32, packet: &Packet) {
+        if let (Routes::Aodv(aodv), Some(words)) = (&self.routes, packet.routing()) {
+            aodv.fetch(station, &words);
         }
     }
 
-    /// The station whose turn to send a message is next, where there are many.
-    pub(crate) fn next_sender(&self) -> Option<u32> {
+    /// The stations whose turn to send a message is next and may be after that, where there are
+    /// many.
+    pub(crate) fn next_senders(&self) -> Option<(u32, impl Iterator<Item = u32>)> {
         match &self.routes {
             Routes::Static(_) => None,
-            Routes::Aodv(aodv) => aodv.next_sender(),
+            Routes::Aodv(aodv) => aodv.next_senders(),
         }
     }
 

@@ -275,8 +275,9 @@ impl Net {
         mesh.run(now, &mut self.passage.mail);
         let next = mesh.due();
         mesh.armed = next.unwrap_or(Time::MAX);
-        if let Some(sender) = mesh.next_sender() {
-            self.passage.interfaces[sender as usize].fetch_radio();
+        if let Some((next, others)) = mesh.next_senders() {
+            others.for_each(|sender| self.passage.interfaces[sender as usize].fetch_first());
+            self.passage.interfaces[next as usize].fetch_radio();
         }
         next
     }

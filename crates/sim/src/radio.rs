@@ -216,7 +216,7 @@ impl Upper for Above<'_> {
         if self.drivers.is_large
             && let Some(mesh) = self.passage.forwarding.as_mesh()
         {
-            mesh.fetch_router(to);
+            mesh.fetch_router(to, &packet);
         }
         let arrivals = &mut self.passage.arrivals;
         arrivals.add(at, Arrival { from, to, packet });
@@ -234,6 +234,14 @@ impl Upper for Above<'_> {
     }
 
     fn expect(&self, station: u32) {
+        self.passage.interfaces[station as usize].fetch_first();
+        fetch(&self.drivers.hops[station as usize]);
+        if let Some(mesh) = self.passage.forwarding.as_mesh() {
+            mesh.fetch_first(station);
+        }
+    }
+
+    fn expect_soon(&self, station: u32) {
         self.passage.interfaces[station as usize].fetch_radio();
         let hops = &self.drivers.hops[station as usize];
         hops.first().inspect(|hop| fetch(*hop));

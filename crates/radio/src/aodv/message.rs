@@ -92,6 +92,12 @@ impl Message {
         words
     }
 
+    /// Whose question these words are, if they are one.
+    #[inline]
+    pub(super) const fn asked_by(words: &[u32; 12]) -> Option<u32> {
+        if words[0] == 0 { Some(words[2]) } else { None }
+    }
+
     /// Back from [`Message::words`].
     pub fn from_words(words: &[u32; 12]) -> Self {
         let asked = Time::from_nanos(u64::from(words[7]) << 32 | u64::from(words[8]));

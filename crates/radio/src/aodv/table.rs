@@ -9,6 +9,7 @@ use super::route::Route;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use sojourn_memory::fetch;
 
 /// Nodes whose routes are side by side. Where only few nodes hear of a target, the rest takes no
 /// memory.
@@ -40,6 +41,16 @@ impl Table {
         let node = node as usize;
         let block = self.targets[target as usize].get(node / BLOCK)?;
         block.get(node % BLOCK)?.as_ref()
+    }
+
+    /// Asks for the memory of the same.
+    #[inline]
+    pub(super) fn fetch(&self, node: u32, target: u32) {
+        let node = node as usize;
+        let block = self.targets[target as usize].get(node / BLOCK);
+        if let Some(route) = block.and_then(|block| block.get(node % BLOCK)) {
+            fetch(route);
+        }
     }
 
     #[inline]

@@ -101,9 +101,13 @@ impl LinkRecorder {
         self.radio = Some(Box::new(RadioRecorder::new(deadline)));
     }
 
-    /// Asks for the memory that most of what a radio does needs.
-    pub fn fetch_radio(&self) {
+    /// Asks for the memory that most of what a radio does needs, but for what it has apart.
+    pub fn fetch_first(&self) {
         fetch_part(self, std::mem::offset_of!(Self, window)..Self::USUAL);
+    }
+
+    /// Asks for what it has apart for radios.
+    pub fn fetch_radio(&self) {
         self.radio.as_deref().inspect(|radio| radio.fetch());
     }
 
