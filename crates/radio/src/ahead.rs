@@ -1,6 +1,7 @@
 //! What a medium does for memory when it has so many stations that none is in a cache whose turn
 //! has come: it asks for that of the next ones while others have theirs. Nothing here changes them.
 
+use crate::access::Access;
 use crate::air::Air;
 use crate::upper::Upper;
 use sojourn_memory::{fetch, fetch_part};
@@ -24,11 +25,20 @@ impl<P: Copy> Air<P> {
                 continue;
             }
             *again = true;
-            fetch(&self.access.ears[station as usize]);
-            fetch(&self.access.stations[station as usize]);
-            fetch_part(&self.access.works[station as usize], 0..WORK);
+            expect(&self.access, station);
             self.neighbours.fetch(station);
             upper.expect(station);
         }
     }
+
+    /// Asks for the memory of a station that is going to have a packet.
+    pub fn expect(&self, station: u32) {
+        expect(&self.access, station);
+    }
+}
+
+fn expect<P>(access: &Access<P>, station: u32) {
+    fetch(&access.ears[station as usize]);
+    fetch(&access.stations[station as usize]);
+    fetch_part(&access.works[station as usize], 0..WORK);
 }

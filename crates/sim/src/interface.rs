@@ -4,7 +4,7 @@ use crate::label::{Labelling, Labels};
 use crate::outside::Token;
 use crate::packet::{Packet, Way};
 use sojourn_memory::{fetch, fetch_part};
-use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
+use sojourn_qdisc::{Backlog, Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
 use sojourn_tcp::{Flags, Segment};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, LinkRecorder};
@@ -25,6 +25,11 @@ pub(crate) struct Interface {
     pub(crate) medium: u32,
     /// Whether its queue is a pair, which is recorded apart.
     is_dual: bool,
+    /// Whether its queue does nothing unless it gets a packet or is asked for one.
+    is_plain: bool,
+    /// Whether such a queue has said that it is empty, and got nothing since. It is not asked
+    /// again, as its memory is in no cache where there are many.
+    is_spent: bool,
     pub(crate) recorder: LinkRecorder,
     /// The name of its random streams.
     name: String,
@@ -113,6 +118,8 @@ impl Interface {
         };
         Self {
             is_dual: qdisc.dual().is_some(),
+            is_plain: matches!(interface.qdisc, Spec::Fifo(_)) && !labels.serve(cell, index),
+            is_spent: false,
             qdisc,
             medium: interface.medium as u32,
             recorder,
@@ -139,7 +146,9 @@ impl Interface {
         if let Some(first) = self.routing.as_ref().and_then(VecDeque::front) {
             fetch(first);
         }
-        self.qdisc.ahead(0).inspect(|packet| fetch(*packet));
+        if !self.is_spent {
+            self.qdisc.ahead(0).inspect(|packet| fetch(*packet));
+        }
         self.recorder.fetch_radio();
     }
 
@@ -150,6 +159,8 @@ impl Interface {
             routing: self.routing.clone(),
             medium: self.medium,
             is_dual: self.is_dual,
+            is_plain: self.is_plain,
+            is_spent: self.is_spent,
             recorder: self.recorder.clone(),
             name: self.name.clone(),
             setting: self.setting,
@@ -200,6 +211,7 @@ impl Interface {
             now,
         };
         self.qdisc.enqueue(packet, now, &mut watch);
+        self.is_spent = false;
         self.recorder.entered(now, self.qdisc.backlog(), len);
         if self.is_dual {
             self.tell_dual(now, None);
@@ -224,7 +236,13 @@ impl Interface {
             let sojourn = Span::ZERO;
             return Dequeue::Packet { packet, sojourn };
         }
-        self.take_queued(now)
+        if self.is_spent {
+            self.recorder.backlog(now, Backlog::default());
+            return Dequeue::Empty;
+        }
+        let taken = self.take_queued(now);
+        self.is_spent = self.is_plain && matches!(taken, Dequeue::Empty);
+        taken
     }
 
     /// Takes the next packet from the queue.
@@ -323,6 +341,8 @@ impl Interface {
         let setting = self.setting.named(&self.name);
         spec.reconfigure(&mut self.qdisc, setting, now);
         self.is_dual = self.qdisc.dual().is_some();
+        self.is_plain &= matches!(spec, Spec::Fifo(_));
+        self.is_spent = false;
         self.recorder.backlog(now, self.qdisc.backlog());
     }
 }

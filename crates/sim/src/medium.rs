@@ -54,6 +54,14 @@ impl Medium {
         }
     }
 
+    /// A packet is going to wait at an interface of a radio soon.
+    pub(crate) fn expect(&self, interface: u32) {
+        match self {
+            Self::Wire(_) => {}
+            Self::Radio(radio) => radio.expect(interface),
+        }
+    }
+
     /// Whether it is a wire that takes a packet at once.
     #[inline]
     pub(crate) fn is_free(&self, now: Time) -> bool {

@@ -276,8 +276,11 @@ impl Net {
         let next = mesh.due();
         mesh.armed = next.unwrap_or(Time::MAX);
         if let Some((next, others)) = mesh.next_senders() {
-            others.for_each(|sender| self.passage.interfaces[sender as usize].fetch_first());
-            self.passage.interfaces[next as usize].fetch_radio();
+            let interfaces = &self.passage.interfaces;
+            others.for_each(|sender| interfaces[sender as usize].fetch_first());
+            let interface = &interfaces[next as usize];
+            interface.fetch_radio();
+            self.media[interface.medium as usize].expect(next);
         }
         next
     }

@@ -80,6 +80,11 @@ impl Radio {
         }
     }
 
+    /// Asks for what a station needs that is going to send a message.
+    pub(crate) fn expect(&self, station: u32) {
+        self.air.expect(station);
+    }
+
     /// Stations do what is due, and what has come through is handed on. Returns when the next
     /// thing is due.
     #[inline]
@@ -137,6 +142,9 @@ impl Above<'_> {
     #[inline]
     fn fill(&mut self, station: usize, now: Time) {
         let depth = self.drivers.depth;
+        if depth == 0 {
+            return;
+        }
         let waiting = &mut self.drivers.waiting[station];
         while waiting.len() < depth
             && let Dequeue::Packet { packet, sojourn } = self.passage.interfaces[station].take(now)
@@ -151,13 +159,13 @@ impl Above<'_> {
     /// The next packet of a station: the first that waits in the radio, or else in the queue.
     #[inline]
     fn next(&mut self, station: usize, now: Time) -> Dequeue<Packet> {
-        match self.drivers.waiting[station].pop_front() {
-            Some((packet, since)) => Dequeue::Packet {
-                packet,
-                sojourn: now - since,
-            },
-            None => self.passage.interfaces[station].take(now),
+        if self.drivers.depth > 0
+            && let Some((packet, since)) = self.drivers.waiting[station].pop_front()
+        {
+            let sojourn = now - since;
+            return Dequeue::Packet { packet, sojourn };
         }
+        self.passage.interfaces[station].take(now)
     }
 
     /// What has gone from one station to another.
@@ -236,6 +244,9 @@ impl Upper for Above<'_> {
     fn expect(&self, station: u32) {
         self.passage.interfaces[station as usize].fetch_first();
         fetch(&self.drivers.hops[station as usize]);
+        if self.drivers.depth > 0 {
+            fetch(&self.drivers.waiting[station as usize]);
+        }
         if let Some(mesh) = self.passage.forwarding.as_mesh() {
             mesh.fetch_first(station);
         }
