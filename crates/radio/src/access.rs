@@ -267,49 +267,6 @@ impl<P: Copy> Access<P> {
         }
     }
 
-    /// A frame ends at one of those that hear it.
-    pub(crate) fn heard(
-        &mut self,
-        ending: &Ending,
-        neighbour: &Neighbour,
-        upper: &mut impl Upper<Packet = P>,
-    ) {
-        let station = neighbour.station;
-        let (rules, spaces) = (self.profile.rules, self.spaces);
-        let (ear, other, work) = self.all(station);
-        if ear.frame != ending.frame {
-            // Another frame goes on here, or went over this one.
-            if ending.to == Some(station) && ending.kind == FrameKind::Data {
-                self.collided(ending.from, ending.now, upper);
-            }
-            return;
-        }
-        let at = ending.now + neighbour.delay();
-        (ear.frame, ear.heard_until) = (0, at);
-        if other.is_sending_at(at) {
-            return;
-        }
-        if ending.to == Some(station) {
-            return self.meant(ending, neighbour, at, upper);
-        }
-        let is_clear = ear.hearing == Hearing::Clear;
-        if is_clear {
-            ear.erred = false;
-            // Of one to all that is no time after its end.
-            ear.reserved = ear.reserved.max(at + ending.reserves);
-        } else {
-            ear.garbled(neighbour, at, rules, &spaces);
-        }
-        // A frame that is not for it changes nothing but its backoff.
-        if other.resume(ear, ending.now, &spaces) {
-            let due = other.due(ear, work);
-            self.timers.set(station, due);
-        }
-        if is_clear && ending.to.is_none() {
-            self.hand_on(ending, station, at, upper);
-        }
-    }
-
     /// A frame to all has come through to a station.
     #[inline]
     pub(crate) fn hand_on(
@@ -343,7 +300,7 @@ impl<P: Copy> Access<P> {
             ear.judge(work, &self.errors, ending.now);
             other.leave(work, ending.frame);
             if ear.frame == ending.frame {
-                self.heard(ending, &neighbour, upper);
+                self.heard(ending, neighbour, upper);
             } else {
                 let at = ending.now + neighbour.delay();
                 self.left_unreceived(ending, station, at, upper);
@@ -356,7 +313,7 @@ impl<P: Copy> Access<P> {
     pub(crate) fn meant(
         &mut self,
         ending: &Ending,
-        neighbour: &Neighbour,
+        neighbour: Neighbour,
         at: Time,
         upper: &mut impl Upper<Packet = P>,
     ) {
@@ -367,7 +324,7 @@ impl<P: Copy> Access<P> {
             ear.erred = false;
             self.reached(ending, station, at, upper);
         } else {
-            ear.garbled(neighbour, at, self.profile.rules, &self.spaces);
+            ear.garbled(neighbour.decodes(), at, self.profile.rules, &self.spaces);
             if ending.kind == FrameKind::Data && hearing == Hearing::Collided {
                 self.collided(ending.from, ending.now, upper);
             }

@@ -1,7 +1,6 @@
 //! What a station hears: the frame that reaches it first or strongest, and how that will end.
 
 use crate::errors::Errors;
-use crate::phy::Neighbour;
 use crate::profile::Rules;
 use crate::station::{Backoff, Spaces, Work};
 use sojourn_units::{Span, Time};
@@ -67,17 +66,11 @@ impl Ear {
 
     /// A frame ends that it cannot receive.
     #[inline]
-    pub(crate) fn garbled(
-        &mut self,
-        neighbour: &Neighbour,
-        at: Time,
-        rules: Rules,
-        spaces: &Spaces,
-    ) {
+    pub(crate) fn garbled(&mut self, decodes: bool, at: Time, rules: Rules, spaces: &Spaces) {
         match rules {
             Rules::Ns2 => self.reserved = self.reserved.max(at + spaces.eifs),
             Rules::Standard => {
-                self.erred = neighbour.decodes() || self.hearing == Hearing::Collided;
+                self.erred = decodes || self.hearing == Hearing::Collided;
             }
         }
     }

@@ -54,46 +54,56 @@ impl<P: Copy> Access<P> {
         list: &[Neighbour],
         upper: &mut impl Upper<Packet = P>,
     ) {
-        let (rules, spaces) = (self.profile.rules, self.spaces);
         for neighbour in list {
-            let neighbour = neighbour.seen_from(ending.from);
-            let station = neighbour.station;
-            let ear = &mut self.ears[station as usize];
-            if ear.frame != ending.frame {
-                // Another frame goes on here, or went over this one.
-                if ending.to == Some(station) && ending.kind == FrameKind::Data {
-                    self.collided(ending.from, ending.now, upper);
-                }
-                continue;
+            self.heard(ending, neighbour.seen_from(ending.from), upper);
+        }
+    }
+
+    /// A frame ends at one of those that hear it.
+    #[expect(clippy::inline_always, reason = "it is what the loop over them does")]
+    #[inline(always)]
+    pub(crate) fn heard(
+        &mut self,
+        ending: &Ending,
+        neighbour: Neighbour,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let station = neighbour.station;
+        let ear = &mut self.ears[station as usize];
+        if ear.frame != ending.frame {
+            // Another frame goes on here, or went over this one.
+            if ending.to == Some(station) && ending.kind == FrameKind::Data {
+                self.collided(ending.from, ending.now, upper);
             }
-            let at = ending.now + neighbour.delay();
-            (ear.frame, ear.heard_until) = (0, at);
-            if ear.sends && self.stations[station as usize].is_sending_at(at) {
-                continue;
+            return;
+        }
+        let at = ending.now + neighbour.delay();
+        (ear.frame, ear.heard_until) = (0, at);
+        if ear.sends && self.stations[station as usize].is_sending_at(at) {
+            return;
+        }
+        if ending.to == Some(station) {
+            return self.meant(ending, neighbour, at, upper);
+        }
+        let is_clear = ear.hearing == Hearing::Clear;
+        if is_clear {
+            ear.erred = false;
+            // Of one to all that is no time after its end.
+            ear.reserved = ear.reserved.max(at + ending.reserves);
+        } else {
+            ear.garbled(neighbour.decodes(), at, self.profile.rules, &self.spaces);
+        }
+        // A frame that is not for it changes nothing but its backoff.
+        if ear.backoff == Backoff::Halted {
+            let spaces = self.spaces;
+            let (ear, other, work) = self.all(station);
+            if other.resume(ear, ending.now, &spaces) {
+                let due = other.due(ear, work);
+                self.timers.set(station, due);
             }
-            if ending.to == Some(station) {
-                self.meant(ending, &neighbour, at, upper);
-                continue;
-            }
-            let is_clear = ear.hearing == Hearing::Clear;
-            if is_clear {
-                ear.erred = false;
-                // Of one to all that is no time after its end.
-                ear.reserved = ear.reserved.max(at + ending.reserves);
-            } else {
-                ear.garbled(&neighbour, at, rules, &spaces);
-            }
-            // A frame that is not for it changes nothing but its backoff.
-            if ear.backoff == Backoff::Halted {
-                let (ear, other, work) = self.all(station);
-                if other.resume(ear, ending.now, &spaces) {
-                    let due = other.due(ear, work);
-                    self.timers.set(station, due);
-                }
-            }
-            if is_clear && ending.to.is_none() {
-                self.hand_on(ending, station, at, upper);
-            }
+        }
+        if is_clear && ending.to.is_none() {
+            self.hand_on(ending, station, at, upper);
         }
     }
 }
