@@ -319,6 +319,12 @@ impl Interface {
         passes
     }
 
+    /// Asks its queue for packets even when that has just said that it has none.
+    #[cfg(test)]
+    pub(crate) fn ask_always(&mut self) {
+        self.is_plain = false;
+    }
+
     /// Empties the queue and hands over what it held, also what the discipline would drop.
     pub(crate) fn empty(&mut self, mut now: Time, held: &mut Vec<Packet>) {
         struct All<'a>(&'a mut Vec<Packet>);

@@ -2,11 +2,15 @@
 
 use super::*;
 use crate::build;
+use crate::interface::Interface;
 use proptest::prelude::*;
 use sojourn_apps::{Bulk, Cbr, Gaps, Ping, Spec as AppSpec};
+use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_radio::{AodvParams, Place, Profile};
 use sojourn_tcp::Config;
 use sojourn_world::{
-    Cell, Change, Flow, Line, LineRate, Medium, Network, RunResult, Transport as Carrier,
+    Cell, Change, Flow, Line, LineRate, Medium, Network, Radio, Routing, RunResult,
+    Transport as Carrier,
 };
 use std::ops::ControlFlow;
 
@@ -235,6 +239,60 @@ fn asking_for_memory_changes_nothing() {
         assert!(figures[0] == figures[1], "the results differ");
         assert!(figures[0].0.0 > 1000, "much has happened");
     }
+}
+
+/// A queue of radios that has nothing is not asked again.
+#[test]
+fn to_ask_no_empty_queue_changes_nothing() {
+    let names: Vec<String> = (0..12).map(|node| format!("node-{node}")).collect();
+    let mut network = Network::new(names.iter().map(String::as_str));
+    let place = |node: u32| Place {
+        x: f64::from(node % 4) * 25.0,
+        y: f64::from(node / 4) * 25.0,
+    };
+    let routing = Routing::Aodv(AodvParams::NS2);
+    let radio = Radio::new(Profile::NS2_B, (0..12).map(place).collect(), routing);
+    let queue: QdiscSpec = "pfifo limit 5".parse().expect("a test's own spec");
+    network.share(radio, vec![queue; names.len()]);
+    let flow = |from: usize| Flow {
+        from,
+        to: 11 - from,
+        ..Flow::new(
+            &format!("{from}"),
+            Carrier::Tcp(Config::default()),
+            AppSpec::from(Bulk),
+        )
+    };
+    let change = |at, link, queue: &str| Change {
+        at: Time::ZERO + Span::from_secs(at),
+        link,
+        qdisc: Some(queue.parse().expect("a test's own spec")),
+        ..Change::default()
+    };
+    let changes = vec![change(1, 0, "codel"), change(2, 0, "pfifo limit 9")];
+    let cell = Cell {
+        changes,
+        ..Cell::new(
+            "grid",
+            network,
+            (0..3).map(flow).collect(),
+            Span::from_secs(3),
+        )
+    };
+    let figures = [false, true].map(|always| {
+        let mut engine = build::engine(&cell, &mut ()).expect("the cell can be run");
+        if always {
+            let interfaces = &mut engine.net.passage.interfaces;
+            interfaces.iter_mut().for_each(Interface::ask_always);
+        }
+        engine
+            .run(&mut |_| ControlFlow::Continue(()))
+            .expect("few packets");
+        let run = (engine.events(), engine.digest);
+        (run, format!("{:?}", engine.finish(&cell)))
+    });
+    assert!(figures[0] == figures[1], "the results differ");
+    assert!(figures[0].0.0 > 1000, "much has happened");
 }
 
 /// Datagrams at twenty times the line's rate, before a queue that takes them all.
