@@ -8,7 +8,7 @@ use crate::ear::{Ear, Hearing};
 use crate::errors::Errors;
 use crate::phy::Neighbour;
 use crate::profile::{ACK, Profile, RTS, Rules};
-use crate::station::{Answer, Backoff, Parts, Phase, Spaces, Station, Work};
+use crate::station::{Answer, Backoff, Near, Parts, Phase, Spaces, Station, Work};
 use crate::timers::Timers;
 use crate::upper::{FrameKind, Outgoing, Taken, Upper};
 use alloc::vec;
@@ -32,9 +32,7 @@ pub(crate) struct Access<P> {
     aired: (u32, bool, Span),
     /// How long a station waits for an answer after its own frame.
     pub(crate) patience: Span,
-    pub(crate) ears: Vec<Ear>,
-    /// By station too.
-    pub(crate) stations: Vec<Station>,
+    pub(crate) near: Vec<Near>,
     /// By station too.
     pub(crate) works: Vec<Work<P>>,
     /// When each station has to do something.
@@ -95,8 +93,7 @@ impl<P: Copy> Access<P> {
             errors: rates.map(|rate| [profile.header_at(rate).1, rate].map(Errors::of)),
             aired: (0, true, profile.airtime(0, profile.basic_rate)),
             patience,
-            ears: vec![Ear::new(); stations],
-            stations: vec![Station::new(); stations],
+            near: vec![Near::new(); stations],
             works: (0..stations).map(work).collect(),
             timers: Timers::new(stations),
             profile,
@@ -121,11 +118,8 @@ impl<P: Copy> Access<P> {
     #[inline]
     pub(crate) fn all(&mut self, station: u32) -> (&mut Ear, &mut Station, &mut Work<P>) {
         let station = station as usize;
-        (
-            &mut self.ears[station],
-            &mut self.stations[station],
-            &mut self.works[station],
-        )
+        let Near { ear, station: own } = &mut self.near[station];
+        (ear, own, &mut self.works[station])
     }
 
     /// Takes the next packet and begins to wait for its turn.
@@ -222,7 +216,10 @@ impl<P: Copy> Access<P> {
         let slot = self.spaces.slot;
         for neighbour in neighbours {
             let at = neighbour.station as usize;
-            let (ear, other) = (&mut self.ears[at], &mut self.stations[at]);
+            let Near {
+                ear,
+                station: other,
+            } = &mut self.near[at];
             let work = &mut self.works[at];
             ear.judge(work, &self.errors, now);
             let delay = neighbour.delay();
@@ -253,7 +250,10 @@ impl<P: Copy> Access<P> {
     ) {
         let at = ending.now + neighbour.delay();
         let station = neighbour.station as usize;
-        let (ear, other) = (&mut self.ears[station], &self.stations[station]);
+        let Near {
+            ear,
+            station: other,
+        } = &mut self.near[station];
         if self.profile.capture.is_none() {
             ear.judge(&mut self.works[station], &self.errors, ending.now);
         }
@@ -292,11 +292,11 @@ impl<P: Copy> Access<P> {
     ) {
         for neighbour in neighbours {
             let station = neighbour.station;
-            let (ear, work) = (
-                &mut self.ears[station as usize],
-                &mut self.works[station as usize],
-            );
-            let other = &mut self.stations[station as usize];
+            let Near {
+                ear,
+                station: other,
+            } = &mut self.near[station as usize];
+            let work = &mut self.works[station as usize];
             ear.judge(work, &self.errors, ending.now);
             other.leave(work, ending.frame);
             if ear.frame == ending.frame {
@@ -318,7 +318,7 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let station = neighbour.station;
-        let ear = &mut self.ears[station as usize];
+        let ear = &mut self.near[station as usize].ear;
         let hearing = ear.hearing;
         if hearing == Hearing::Clear {
             ear.erred = false;
@@ -399,6 +399,7 @@ impl<P: Copy> Access<P> {
     }
 
     /// Something is to be sent a SIFS from now.
+    #[inline]
     fn owe(&mut self, station: u32, kind: FrameKind, to: u32, reserves: Span, at: Time) {
         let (slot, due) = (self.profile.slot, at + self.profile.sifs);
         let (ear, own, work) = self.all(station);
@@ -414,11 +415,11 @@ impl<P: Copy> Access<P> {
 
     /// A packet has come to its addressee, which says so and hands it on.
     fn received(&mut self, from: u32, station: u32, at: Time, upper: &mut impl Upper<Packet = P>) {
-        if self.stations[station as usize].owes {
+        if self.near[station as usize].station.owes {
             return;
         }
         self.owe(station, FrameKind::Ack, from, Span::ZERO, at);
-        let sender = &mut self.stations[from as usize];
+        let sender = &mut self.near[from as usize].station;
         if sender.delivered {
             self.works[station as usize].counts.duplicates += 1;
             return;

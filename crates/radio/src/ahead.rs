@@ -38,7 +38,6 @@ impl<P: Copy> Air<P> {
 }
 
 fn expect<P>(access: &Access<P>, station: u32) {
-    fetch(&access.ears[station as usize]);
-    fetch(&access.stations[station as usize]);
+    fetch(&access.near[station as usize]);
     fetch_part(&access.works[station as usize], 0..WORK);
 }

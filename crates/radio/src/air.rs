@@ -83,8 +83,8 @@ impl<P: Copy> Air<P> {
 
     /// The packets that stations have taken and no addressee has got yet.
     pub fn held(&self) -> impl Iterator<Item = &P> {
-        let stations = self.access.stations.iter().zip(&self.access.works);
-        let taken = stations.filter(|(station, _)| !station.delivered);
+        let stations = self.access.near.iter().zip(&self.access.works);
+        let taken = stations.filter(|(near, _)| !near.station.delivered);
         taken.filter_map(|(_, work)| work.packet.as_ref().map(|packet| &packet.packet))
     }
 
@@ -101,7 +101,7 @@ impl<P: Copy> Air<P> {
 
     /// The end of a station's frame will not be heard by another, which does not wait for it.
     fn part(&mut self, from: u32, to: u32) {
-        let sender = &self.access.stations[from as usize];
+        let sender = &self.access.near[from as usize].station;
         if !matches!(sender.phase, Phase::Sending(_)) {
             return;
         }

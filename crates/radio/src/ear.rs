@@ -15,11 +15,8 @@ pub(crate) enum Hearing {
     Collided,
 }
 
-/// What a frame asks and changes of each station that hears it: half a cache line, apart from what
-/// else the station is. Those of neighbours in a row are side by side, and those of thousands in
-/// the processor's second cache.
-#[derive(Clone, Debug, PartialEq)]
-#[repr(C, align(32))]
+/// What a frame changes of each station that hears it.
+#[derive(Clone, Debug)]
 pub(crate) struct Ear {
     pub(crate) heard_until: Time,
     /// The medium is reserved until then.
@@ -35,8 +32,6 @@ pub(crate) struct Ear {
     /// Whether the station sends a frame itself.
     pub(crate) sends: bool,
 }
-
-const _: () = assert!(size_of::<Ear>() == sojourn_memory::LINE / 2);
 
 /// The frame of a station, which sends one at a time.
 #[inline]

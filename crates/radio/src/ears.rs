@@ -4,7 +4,7 @@ use crate::access::{Access, Beginning, Ending};
 use crate::ear::Hearing;
 use crate::phy::Neighbour;
 use crate::profile::Rules;
-use crate::station::Backoff;
+use crate::station::Near;
 use crate::upper::{FrameKind, Upper};
 use core::hint::select_unpredictable as select;
 
@@ -16,22 +16,22 @@ impl<P: Copy> Access<P> {
         let (rules, spaces) = (self.profile.rules, self.spaces);
         for neighbour in list {
             let station = neighbour.seen_from(from).station;
-            let ear = &mut self.ears[station as usize];
+            let Near {
+                ear,
+                station: other,
+            } = &mut self.near[station as usize];
             let (delay, power) = (neighbour.delay(), neighbour.power);
             let (start, end) = (beginning.now + delay, beginning.end + delay);
             if ear.frame == 0 {
                 // Seldom: those that hear a frame wait.
-                let sends = ear.sends && self.stations[station as usize].is_sending_at(start);
+                let sends = ear.sends && other.is_sending_at(start);
                 // Without a branch: of dozens of stations a processor would guess it wrong.
                 let is_lost = !neighbour.decodes() | sends;
                 ear.hearing = select(is_lost, Hearing::Garbled, Hearing::Clear);
                 (ear.frame, ear.heard_until, ear.power) = (beginning.frame, end, power);
-                if ear.backoff == Backoff::Counting {
-                    let (ear, other, work) = self.all(station);
-                    if other.halt(ear, start, spaces.slot) {
-                        let due = other.due(ear, work);
-                        self.timers.set(station, due);
-                    }
+                if other.halt(ear, start, spaces.slot) {
+                    let due = other.due(ear, &self.works[station as usize]);
+                    self.timers.set(station, due);
                 }
             } else if ear.power >= capture * power {
                 if rules == Rules::Ns2 {
@@ -69,7 +69,10 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let station = neighbour.station;
-        let ear = &mut self.ears[station as usize];
+        let Near {
+            ear,
+            station: other,
+        } = &mut self.near[station as usize];
         if ear.frame != ending.frame {
             // Another frame goes on here, or went over this one.
             if ending.to == Some(station) && ending.kind == FrameKind::Data {
@@ -79,7 +82,7 @@ impl<P: Copy> Access<P> {
         }
         let at = ending.now + neighbour.delay();
         (ear.frame, ear.heard_until) = (0, at);
-        if ear.sends && self.stations[station as usize].is_sending_at(at) {
+        if ear.sends && other.is_sending_at(at) {
             return;
         }
         if ending.to == Some(station) {
@@ -94,13 +97,9 @@ impl<P: Copy> Access<P> {
             ear.garbled(neighbour.decodes(), at, self.profile.rules, &self.spaces);
         }
         // A frame that is not for it changes nothing but its backoff.
-        if ear.backoff == Backoff::Halted {
-            let spaces = self.spaces;
-            let (ear, other, work) = self.all(station);
-            if other.resume(ear, ending.now, &spaces) {
-                let due = other.due(ear, work);
-                self.timers.set(station, due);
-            }
+        if other.resume(ear, ending.now, &self.spaces) {
+            let due = other.due(ear, &self.works[station as usize]);
+            self.timers.set(station, due);
         }
         if is_clear && ending.to.is_none() {
             self.hand_on(ending, station, at, upper);
@@ -219,7 +218,7 @@ mod tests {
                         }
                     }
                 }
-                for (ear, model) in access.ears.iter().zip(&models) {
+                for (Near { ear, .. }, model) in access.near.iter().zip(&models) {
                     prop_assert_eq!(ear.frame != 0, model.hears.is_some());
                     if let Some((_, power, hearing)) = model.hears {
                         prop_assert_eq!((ear.power, ear.hearing), (power, hearing));
