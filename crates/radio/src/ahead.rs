@@ -6,8 +6,6 @@ use crate::air::Air;
 use crate::upper::Upper;
 use sojourn_memory::{fetch, fetch_part};
 
-/// From so many stations on. Those of fewer are in a processor's second cache.
-pub(crate) const MANY: usize = 256;
 /// Bytes of the work that most of what a station does needs.
 const WORK: usize = 192;
 

@@ -13,9 +13,8 @@
 //! threshold of hearing.
 
 use crate::access::{Access, Beginning, Ending};
-use crate::ahead::MANY;
 use crate::ear::{Hearing, frame_of};
-use crate::phy::{Neighbours, Place};
+use crate::phy::{MANY, Neighbours, Place};
 use crate::profile::Profile;
 use crate::station::{Answer, Backoff, Counts, Phase};
 use crate::upper::{FrameKind, Upper};

@@ -24,7 +24,7 @@ mod table;
 pub use message::{Message, Sequenced};
 pub use params::AodvParams;
 
-use crate::ahead::MANY;
+use crate::phy::MANY;
 use crate::profile::Rules;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;

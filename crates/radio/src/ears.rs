@@ -177,10 +177,7 @@ mod tests {
                         for neighbour in neighbours.of(from as u32) {
                             let model = &mut models[neighbour.station as usize];
                             let end = end + neighbour.delay();
-                            let alone = match neighbour.decodes() {
-                                true => Hearing::Clear,
-                                false => Hearing::Garbled,
-                            };
+                            let alone = if neighbour.decodes() { Hearing::Clear } else { Hearing::Garbled };
                             match &mut model.hears {
                                 None => {
                                     model.hears = Some((number, neighbour.power, alone));

@@ -3,12 +3,15 @@
 //! In a grid most stations have the same neighbours, counted from themselves. They share one list,
 //! which stays in the processor's first cache: those of thousands would fill the second.
 
-use crate::ahead::MANY;
 use crate::profile::{Profile, SPEED_OF_LIGHT};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use sojourn_memory::{LINE, fetch};
 use sojourn_units::Span;
+
+/// From so many stations on, memory is asked for ahead. What belongs to fewer is in a processor's
+/// second cache.
+pub(crate) const MANY: usize = 256;
 
 /// A place in the plane, in m.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
