@@ -19,9 +19,11 @@ pub use window::Window;
 use crate::figure::{self, Amount, Distribution, FlowResult, Kind, Measured, Series};
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
+use sojourn_memory::{fetch, fetch_part};
 use sojourn_tcp::Limits;
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
+use std::mem::offset_of;
 use window::{Bins, Quantity, Rows, float};
 
 /// A series of the list.
@@ -213,6 +215,16 @@ impl FlowRecorder {
                 alpha: Samples::default(),
             }),
             rtt: Spread::new(base_rtt),
+        }
+    }
+
+    /// Asks for the memory of what a packet changes that arrives: data, or an answer, which gives a
+    /// round-trip time.
+    #[inline]
+    pub fn fetch(&self, is_data: bool) {
+        fetch_part(self, 0..offset_of!(Self, throughput));
+        if !is_data {
+            fetch(&self.rtt);
         }
     }
 

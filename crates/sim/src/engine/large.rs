@@ -109,7 +109,8 @@ impl Engine {
     fn fetch_receiver(&self, packet: &Packet) {
         let answers = packet.way.back();
         self.receiver(packet).fetch(packet);
-        fetch(&self.recorders[self.flows[answers.index() / 2] as usize]);
+        let is_data = packet.tcp().is_none_or(|segment| segment.payload > 0);
+        self.recorders[self.flows[answers.index() / 2] as usize].fetch(is_data);
         if let Some(access) = &self.net.passage.access {
             access.fetch(answers);
         }
