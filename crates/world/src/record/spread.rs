@@ -42,28 +42,59 @@ struct Gathered {
 
 /// How many of each value in microseconds, in the buckets of an HDR histogram of two digits: one
 /// for each value below 256, then 128 for each octave, none wider than a 128th of what it holds.
-#[derive(Clone, Debug, Default)]
-struct Buckets {
-    /// Up to the largest value so far.
-    counts: Vec<u32>,
+#[derive(Clone, Debug)]
+enum Buckets {
+    /// The buckets of the first [values](FIRST), one by one. That takes less memory than counts,
+    /// and those added next to each other lie side by side.
+    First(Vec<u16>),
+    /// Up to the largest value so far, and some beyond; at least one.
+    Counts(Vec<u32>),
 }
 
+/// So many values are kept one by one: they take a third of the memory of the counts up to 15 ms.
+const FIRST: usize = 64 * WAITING;
+const _: () = assert!(place(LARGEST.as_micros()) <= u16::MAX as usize);
+
 impl Buckets {
-    /// The counts of all values up to this one, and of some beyond.
+    /// The values one by one, if so many more are kept so.
     #[inline]
-    fn up_to(&mut self, value: u64) -> &mut [u32] {
-        let place = place(value);
-        if place >= self.counts.len() {
-            self.grow(place);
+    fn room_for(&mut self, more: usize) -> Option<&mut Vec<u16>> {
+        match self {
+            Self::First(first) if first.len() + more <= FIRST => Some(first),
+            Self::First(_) | Self::Counts(_) => None,
         }
-        &mut self.counts
     }
 
-    #[cold]
-    fn grow(&mut self, place: usize) {
-        // Whole octaves, so that it happens seldom.
-        self.counts.resize((place / 128 + 1) * 128, 0);
+    /// The counts, from now on.
+    #[inline]
+    fn counts(&mut self) -> &mut Vec<u32> {
+        if let Self::First(first) = self {
+            *self = Self::Counts(counted(first));
+        }
+        match self {
+            Self::Counts(counts) => counts,
+            Self::First(_) => unreachable!("they have been counted"),
+        }
     }
+}
+
+/// The counts of values that have been kept one by one.
+#[cold]
+#[inline(never)]
+fn counted(first: &[u16]) -> Vec<u32> {
+    let mut counts = Vec::new();
+    grow(&mut counts, first.iter().copied().max().unwrap_or(0).into());
+    for place in first {
+        counts[usize::from(*place)] += 1;
+    }
+    counts
+}
+
+/// Has counts go up to this place.
+#[cold]
+fn grow(counts: &mut Vec<u32>, place: usize) {
+    // Whole octaves, so that it happens seldom.
+    counts.resize((place / 128 + 1) * 128, 0);
 }
 
 /// A thousandth, rounded down, of what is at most [`LARGEST`]. The compiler's own division holds
@@ -76,7 +107,7 @@ fn thousandth(nanos: u64) -> u64 {
 
 /// The bucket of a value.
 #[inline]
-fn place(value: u64) -> usize {
+const fn place(value: u64) -> usize {
     let octave = (value | 255).ilog2() - 7;
     octave as usize * 128 + (value >> octave) as usize
 }
@@ -91,12 +122,38 @@ fn bounds(place: usize) -> (u64, u64) {
 impl Gathered {
     fn new() -> Self {
         Self {
-            buckets: Buckets::default(),
+            buckets: Buckets::First(Vec::new()),
             count: 0,
             sum: 0,
             min: Span::MAX,
             max: Span::ZERO,
         }
+    }
+
+    /// Adds spans.
+    fn add_all(&mut self, spans: &[Span], base: Span) {
+        self.count += spans.len() as u64;
+        let Self { sum, min, max, .. } = self;
+        if let Some(first) = self.buckets.room_for(spans.len()) {
+            first.extend(spans.iter().map(|&span| {
+                *sum += u128::from(span.as_nanos());
+                (*min, *max) = ((*min).min(span), (*max).max(span));
+                place((span - base).min(LARGEST).as_micros()) as u16
+            }));
+            return;
+        }
+        let mut spans = spans.iter();
+        while let Some(span) = self.add_usual(&mut spans, base) {
+            self.add(span, base);
+        }
+    }
+
+    /// Adds spans of zero length.
+    fn add_zeros(&mut self, zeros: u32) {
+        self.count += u64::from(zeros);
+        self.min = Span::ZERO;
+        let held = &mut self.buckets.counts()[0];
+        *held = held.saturating_add(zeros);
     }
 
     /// Adds spans, but for their number, until one is not as most are, which it returns: those lie
@@ -114,7 +171,7 @@ impl Gathered {
         let Some(width) = most.checked_sub(least) else {
             return spans.next().copied();
         };
-        let counts = self.buckets.counts.as_mut_slice();
+        let counts = self.buckets.counts().as_mut_slice();
         let (mut sum, mut other) = (0, None);
         for &span in spans {
             let nanos = span.as_nanos();
@@ -140,9 +197,12 @@ impl Gathered {
         self.sum += u128::from(span.as_nanos());
         self.min = self.min.min(span);
         self.max = self.max.max(span);
-        let value = (span - base).min(LARGEST).as_micros();
-        let count = &mut self.buckets.up_to(value)[place(value)];
-        *count = count.saturating_add(1);
+        let place = place((span - base).min(LARGEST).as_micros());
+        let counts = self.buckets.counts();
+        if place >= counts.len() {
+            grow(counts, place);
+        }
+        counts[place] = counts[place].saturating_add(1);
     }
 }
 
@@ -195,35 +255,35 @@ impl Spread {
     pub(super) fn add_zero(&mut self) {
         self.zeros += 1;
         if self.zeros == u32::MAX {
-            self.gather();
+            self.gather_zeros();
         }
     }
 
     fn gather(&mut self) {
         let waiting = &self.waiting[..std::mem::take(&mut self.waits) as usize];
-        let zeros = std::mem::take(&mut self.zeros);
-        if waiting.is_empty() && zeros == 0 {
-            return;
-        }
         let to = self
             .gathered
             .get_or_insert_with(|| Box::new(Gathered::new()));
-        to.count += waiting.len() as u64 + u64::from(zeros);
-        if zeros > 0 {
-            to.min = Span::ZERO;
-            let held = &mut to.buckets.up_to(0)[0];
-            *held = held.saturating_add(zeros);
-        }
-        let mut spans = waiting.iter();
-        while let Some(span) = to.add_usual(&mut spans, self.base) {
-            to.add(span, self.base);
-        }
+        to.add_all(waiting, self.base);
+    }
+
+    fn gather_zeros(&mut self) {
+        let zeros = std::mem::take(&mut self.zeros);
+        let to = self
+            .gathered
+            .get_or_insert_with(|| Box::new(Gathered::new()));
+        to.add_zeros(zeros);
     }
 
     /// The distribution of the spans less `base` (zero where it is longer), in milliseconds.
     pub(super) fn less(&mut self, base: Span) -> Distribution {
-        self.gather();
-        let Some(gathered) = &self.gathered else {
+        if self.waits > 0 {
+            self.gather();
+        }
+        if self.zeros > 0 {
+            self.gather_zeros();
+        }
+        let Some(gathered) = &mut self.gathered else {
             return Distribution::default();
         };
         let count = gathered.count;
@@ -237,7 +297,7 @@ impl Spread {
         // Buckets that hold something, with the samples up to each: of all of them one pass, where
         // a question for a quantile is one each.
         let mut rank = 0;
-        let buckets = gathered.buckets.counts.iter().enumerate();
+        let buckets = gathered.buckets.counts().iter().enumerate();
         let steps: Vec<(u64, usize)> = buckets
             .filter(|(_, held)| **held > 0)
             .map(|(place, &held)| {
@@ -328,7 +388,7 @@ mod tests {
         while let Some(span) = usual.add_usual(&mut others, base) {
             usual.add(span, base);
         }
-        assert_eq!(usual.buckets.counts, by_hand.buckets.counts);
+        assert_eq!(usual.buckets.counts(), by_hand.buckets.counts());
         assert_eq!(
             (usual.sum, usual.min, usual.max),
             (by_hand.sum, by_hand.min, by_hand.max)

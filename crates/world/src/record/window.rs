@@ -68,20 +68,33 @@ pub(super) struct Rows<const N: usize> {
     /// What is yet to be added to its sums: whole numbers take fewer instructions so.
     whole: [u64; N],
     every: Span,
-    done: Vec<[(f64, u32); N]>,
+    /// Intervals that are over, but for those in which nothing was added.
+    done: Vec<Row<N>>,
+    /// How many are over.
+    over: u32,
     /// Intervals in the run.
-    count: usize,
+    count: u32,
+}
+
+/// What was added in an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Row<const N: usize> {
+    sums: [f64; N],
+    counts: [u32; N],
+    /// The interval's number, from zero.
+    number: u32,
 }
 
 impl<const N: usize> Rows<N> {
     pub(super) fn new(window: &Window) -> Self {
-        let count = (window.to.as_nanos() / window.every.as_nanos()).min(MAX_POINTS) as usize;
+        let count = (window.to.as_nanos() / window.every.as_nanos()).min(MAX_POINTS) as u32;
         Self {
             every: window.every,
             ends: Time::ZERO + window.every,
             current: [(0.0, 0); N],
             whole: [0; N],
             done: Vec::new(),
+            over: 0,
             count,
         }
     }
@@ -160,11 +173,22 @@ impl<const N: usize> Rows<N> {
         for ((sum, _), whole) in self.current.iter_mut().zip(&mut self.whole) {
             *sum += float(core::mem::take(whole));
         }
-        while now > self.ends && self.done.len() < self.count {
-            let current = core::mem::replace(&mut self.current, [(0.0, 0); N]);
-            self.done.push(current);
-            self.ends += self.every;
+        if now <= self.ends || self.over == self.count {
+            return;
         }
+        let current = core::mem::replace(&mut self.current, [(0.0, 0); N]);
+        if current.iter().any(|&(sum, count)| count > 0 || sum != 0.0) {
+            self.done.push(Row {
+                sums: current.map(|(sum, _)| sum),
+                counts: current.map(|(_, count)| count),
+                number: self.over,
+            });
+        }
+        // The next interval holds `now`, or is the first after the last.
+        let passed = (now - self.ends).as_nanos().div_ceil(self.every.as_nanos());
+        let passed = passed.min(u64::from(self.count - self.over));
+        self.over += passed as u32;
+        self.ends += self.every * passed;
     }
 
     pub(super) fn series_of(
@@ -177,14 +201,19 @@ impl<const N: usize> Rows<N> {
         // One past the end, so that an interval that ends exactly there is closed too.
         self.close_until(to + Span::from_nanos(1));
         let every = self.every.as_secs_f64();
-        let point = |(i, rows): (usize, &[(f64, u32); N])| Point {
-            t: (i + 1) as f64 * every,
-            value: value(rows[row].0, rows[row].1),
+        let mut done = self.done.iter().peekable();
+        let point = |number| {
+            let held = done.next_if(|held| held.number == number);
+            let (sum, count) = held.map_or((0.0, 0), |held| (held.sums[row], held.counts[row]));
+            Point {
+                t: f64::from(number + 1) * every,
+                value: value(sum, count),
+            }
         };
         Series {
             metric: quantity.metric.into(),
             unit: quantity.unit,
-            points: self.done.iter().enumerate().map(point).collect(),
+            points: (0..self.over).map(point).collect(),
         }
     }
 }
