@@ -116,9 +116,9 @@ fn sending(cell: &Cell) -> Sending {
     }
 }
 
-/// About what a connection needs beside its endpoints, mostly for its histograms, and what a link
+/// About what a connection needs beside its endpoints, mostly for its histogram, and what a link
 /// does for its packets.
-const BYTES_A_CONNECTION: usize = 16 << 10;
+const BYTES_A_CONNECTION: usize = 8 << 10;
 const BYTES_A_LINK: usize = 64 << 10;
 
 /// Asks for large pages for a large run.

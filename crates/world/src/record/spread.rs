@@ -396,6 +396,28 @@ mod tests {
     }
 
     proptest! {
+        /// The first values are kept one by one; a histogram that counts from the start has the
+        /// same counts.
+        #[test]
+        fn values_kept_one_by_one_are_counted_as_others(
+            micros in prop::collection::vec(0..20_000_000_u64, 0..2 * FIRST),
+            parts in 1..=WAITING,
+        ) {
+            let base = Span::from_millis(3);
+            let spans: Vec<Span> = micros.into_iter().map(Span::from_micros).collect();
+            let (mut kept, mut counted) = (Gathered::new(), Gathered::new());
+            counted.buckets.counts();
+            for spans in spans.chunks(parts) {
+                kept.add_all(spans, base);
+                counted.add_all(spans, base);
+            }
+            prop_assert_eq!(
+                (kept.count, kept.sum, kept.min, kept.max),
+                (counted.count, counted.sum, counted.min, counted.max)
+            );
+            prop_assert_eq!(kept.buckets.counts(), counted.buckets.counts());
+        }
+
         #[test]
         fn thousandths_are_exact(micros in 0..LARGEST.as_micros(), nanos in 0..1000_u64) {
             prop_assert_eq!(thousandth(1000 * micros + nanos), micros);

@@ -244,3 +244,47 @@ impl Bins {
         self.series_of(0, to, quantity, value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against one sum and one count for every interval, whether anything was added or not.
+        #[test]
+        fn intervals_without_anything_are_told_as_others(
+            steps in prop::collection::vec((0..700_u64, 0..3_usize, 0..5_u32), 0..60),
+            end in 1..60_u64,
+        ) {
+            let every = Span::from_millis(100);
+            let to = Time::ZERO + every * end;
+            let window = Window { from: Time::ZERO, to, every };
+            let (mut rows, mut model) = (Rows::<2>::new(&window), vec![[(0.0, 0); 2]; end as usize]);
+            let mut now = Time::ZERO;
+            for (millis, row, value) in steps {
+                now = (now + Span::from_millis(millis)).min(to);
+                // What happens at the end of an interval belongs to it.
+                let interval = (now.as_nanos().max(1) - 1) / every.as_nanos();
+                let (sum, count) = &mut model[interval as usize][row % 2];
+                *sum += f64::from(value);
+                if row < 2 {
+                    rows.add_to(row, now, value.into());
+                    *count += 1;
+                } else {
+                    rows.add_whole_to(0, now, value.into());
+                }
+            }
+            let quantity = Quantity { metric: "x", unit: Unit::None };
+            for row in 0..2 {
+                let told = rows.series_of(row, to, quantity, |sum, count| sum + 1e3 * f64::from(count));
+                let values: Vec<f64> = told.points.iter().map(|point| point.value).collect();
+                let wanted: Vec<f64> =
+                    model.iter().map(|rows| rows[row].0 + 1e3 * f64::from(rows[row].1)).collect();
+                prop_assert_eq!(values, wanted);
+                let times = told.points.iter().zip(1..);
+                prop_assert!(times.into_iter().all(|(point, i)| point.t == f64::from(i) * 0.1));
+            }
+        }
+    }
+}
