@@ -1,8 +1,8 @@
 """The cases of the benches: which scenario or queue, how long, and what its cost is divided by.
 
 `instructions.py`, `misses.py` and `pairs.py` run them by name: those of CASES, and `flows-N`,
-`links-N` and `radios-N` of any size, whose scenarios are written here. `scale.py` runs these too,
-with `sojourn run`.
+`shares-N`, `links-N` and `radios-N` of any size, whose scenarios are written here. `scale.py` runs
+these too, with `sojourn run`.
 """
 
 import pathlib
@@ -18,20 +18,19 @@ CACHES = ["--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"]
 OFFERED = 20_000 / (8 * 512) / 5
 
 
-def flows(count: int) -> str:
-    """A dumbbell of 10 Gbit/s, as in scenarios/bench, with so many flows."""
+def dumbbell(count: int, rate: str, limit: int, access: str = "") -> str:
+    """So many flows of CUBIC through one link, whose round trip takes 50 ms."""
     tables = [min(10_000, count - first) for first in range(0, count, 10_000)]
     return (
         HEAD
-        + """framing = "ip"
+        + f"""framing = "ip"
 [tcp]
 receive_window_max = 33_554_432
 send_buffer = 33_554_432
 [dumbbell]
 rtt = "50ms"
-rate = "10gbit"
-access = "100gbit"
-qdisc = "pfifo limit 25000"
+rate = "{rate}"
+{access}qdisc = "pfifo limit {limit}"
 """
         + "".join(
             f'[[flow]]\nname = "cubic-{table}"\ncount = {number}\n'
@@ -39,6 +38,16 @@ qdisc = "pfifo limit 25000"
             for table, number in enumerate(tables)
         )
     )
+
+
+def flows(count: int) -> str:
+    """A dumbbell of 10 Gbit/s, as in scenarios/bench, with so many flows."""
+    return dumbbell(count, "10gbit", 25_000, 'access = "100gbit"\n')
+
+
+def shares(count: int) -> str:
+    """A dumbbell of 1 Mbit/s a flow, without access links: each flow does the same in all sizes."""
+    return dumbbell(count, f"{count}mbit", 5 * count // 2)
 
 
 def links(count: int) -> str:
@@ -107,9 +116,11 @@ def scenario(name: str, *sets: str, **lengths) -> Case:
 
 def scaled(kind: str, size: int) -> Case:
     """A scenario of any size."""
+    # All flows have begun after a second.
     if kind == "flows":
-        # All have begun after a second.
         return Case("count", (flows(size),), (1.1, 1.2), (1.1, 3.1))
+    if kind == "shares":
+        return Case("count", (shares(size),), (2, 2 + 1000 / size), (2, 2 + 20_000 / size))
     if kind == "links":
         # Each link is full, and has as many packets as the busiest.
         unit = {"unit": "hop", "units": lambda packets, seconds: packets * size}
@@ -144,10 +155,11 @@ def named(names: list[str], default: list[str] | tuple[str, ...]) -> dict[str, C
     """The cases of these names, or of those that are usual."""
     found = {}
     for name in names or default:
-        size = re.fullmatch(r"(flows|links|radios)-([1-9]\d*)", name)
+        size = re.fullmatch(r"(flows|shares|links|radios)-([1-9]\d*)", name)
         if name not in CASES and size is None:
             raise SystemExit(
-                f"no case {name}: there are {', '.join(CASES)}, and flows-N, links-N, radios-N"
+                f"no case {name}: there are {', '.join(CASES)}, and flows-N, shares-N, links-N, "
+                "radios-N"
             )
         found[name] = CASES[name] if name in CASES else scaled(size[1], int(size[2]))
     return found

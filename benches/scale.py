@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """How the cost of a run grows with flows, links and radios.
 
-    python3 benches/scale.py                        every case, CPU time, three rounds
-    python3 benches/scale.py radios links --rounds 5
+    python3 benches/scale.py                        every case, CPU time, five rounds
+    python3 benches/scale.py radios links --rounds 9
     python3 benches/scale.py --count                instructions and modelled cache misses instead
     python3 benches/scale.py --program PATH         another program than target/release/sojourn
 
 Each case is one scenario in several sizes, which the script writes. The sizes are run in turn
 (A B C A B C), so that a change of the machine's speed affects all of them. Each size is run twice,
-the second time longer. The difference is divided by what was done meanwhile: packets of the
-bottleneck (flows), packets of all queues (links) or events (radios). Set-up, slow start and results
-are in both runs and fall out. Medians are compared with the smallest size.
+the second time several times as long. The difference is divided by what was done meanwhile: packets
+of the bottleneck (flows), packets of all queues (links) or events (radios). Set-up, slow start and
+results are in both runs and fall out.
+
+Two costs are printed, and each is compared with that of the smallest size or of the one that the
+aim names. The first is of the fastest run of each length: what else goes on in the machine can only
+make runs slower. The second is of the medians. Where they are far apart the machine is not quiet.
 
 --count needs no quiet machine: it runs each size once under valgrind, with a modelled second-level
 cache of 1 MiB. It takes some minutes a size.
@@ -23,8 +27,10 @@ import re
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Callable
+from typing import NamedTuple
 
-from cases import CACHES, flows, links, radios
+from cases import CACHES, flows, links, radios, shares
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -34,26 +40,43 @@ def sent(result: dict) -> int:
     return sum(link["dequeued_packets"] for link in result["links"].values())
 
 
-# What makes the scenario, its sizes, both lengths in seconds, what is counted, the aim.
+class Case(NamedTuple):
+    """How a scenario grows."""
+
+    make: Callable[[int], str]
+    #: Both lengths in seconds by size. Small runs are longer, to be measured at all.
+    lengths: dict[int, tuple[float, float]]
+    #: With which size the others are compared.
+    base: int
+    unit: str
+    #: What is counted.
+    units: Callable[[dict], int]
+    aim: str
+
+
+def packets(result: dict) -> int:
+    """Packets of the bottleneck."""
+    return result["cost"]["bottleneck_packets"]
+
+
 CASES = {
-    "flows": (
-        flows, [36, 100, 1000, 3600, 10_000], (2.0, 3.0),
-        ("packet", lambda result: result["cost"]["bottleneck_packets"]),
-        "10 000 flows at most 2 times 36",
+    "shares": Case(
+        shares, {36: (70, 350), 100: (25, 125), 1000: (5, 15), 10_000: (2, 6)}, 36,
+        "packet", packets, "10 000 flows of 1 Mbit/s at most 2 times 36",
     ),
-    "links": (
-        links, [2, 10, 50, 100, 200], (1.0, 3.0), ("hop", sent), "200 links at most 1.5 times 10"
+    "flows": Case(
+        flows, dict.fromkeys([36, 100, 1000, 3600, 10_000], (2, 6)), 36,
+        "packet", packets, "10 000 flows of one link of 10 Gbit/s at most 2 times 36",
     ),
-    "radios": (
-        radios, [10, 50, 500, 2000], (5.0, 15.0),
-        ("event", lambda result: result["cost"]["events"]),
+    "links": Case(
+        links, {2: (8, 40), 10: (4, 20), 50: (1, 5), 100: (1, 5), 200: (0.5, 2.5)}, 10,
+        "hop", sent, "200 links at most 1.5 times 10",
+    ),
+    "radios": Case(
+        radios, {10: (200, 1000), 50: (50, 250), 500: (10, 50), 2000: (10, 50)}, 10,
+        "event", lambda result: result["cost"]["events"],
         "2000 radios at most 2 times 10",
     ),
-}
-# Small runs are so many times longer, to be measured at all, and large ones shorter.
-LONGER = {
-    ("links", 2): 8, ("links", 10): 4, ("links", 50): 0.5, ("links", 100): 0.5, ("links", 200): 0.25,
-    ("radios", 10): 40, ("radios", 50): 10, ("radios", 2000): 0.5,
 }
 
 
@@ -79,19 +102,21 @@ def run(program: str, text: str, seconds: float, place: pathlib.Path, counts: bo
     return result
 
 
-def difference(options, name: str, size: int, place: pathlib.Path) -> dict[str, float]:
-    """What one unit costs at this size, and the memory of the longer run."""
-    make, _, lengths, (_, units), _ = CASES[name]
-    # Of instructions a few are enough.
-    longer = min(LONGER.get((name, size), 1), 1 if options.count else 1000)
-    text = make(size)
-    before, after = (
-        run(options.program, text, length * longer, place, options.count) for length in lengths
-    )
-    done = units(after) - units(before)
-    keys = ("Ir", "DLmr", "DLmw") if options.count else ("ns",)
-    cost = {key: (after[key] - before[key]) / done for key in keys}
-    return cost | {"units": done, "mib": after["cost"]["peak_rss_bytes"] / 2**20}
+def both(options, case: Case, size: int, place: pathlib.Path) -> list[dict]:
+    """A run of each length."""
+    lengths = case.lengths[size]
+    if options.count:
+        # Of instructions a few are enough: no more seconds than the largest size has.
+        most = case.lengths[max(case.lengths)]
+        lengths = (min(lengths[0], most[0]), min(lengths[0], most[0]) + (most[1] - most[0]) / 4)
+    text = case.make(size)
+    return [run(options.program, text, length, place, options.count) for length in lengths]
+
+
+def cost(runs: list[list[dict]], done: int, key: str, of: Callable[[list[float]], float]) -> float:
+    """What one unit costs, by the fastest runs or by the medians of both lengths."""
+    before, after = (of([one[length][key] for one in runs]) for length in (0, 1))
+    return (after - before) / done
 
 
 def main() -> None:
@@ -101,31 +126,41 @@ def main() -> None:
     )
     parser.add_argument("case", nargs="*", help=" ".join(CASES))
     parser.add_argument("--program", default=str(HERE.parent / "target/release/sojourn"))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", action="store_true", help="instructions and misses, not time")
     parser.add_argument("--sizes", type=lambda word: [int(size) for size in word.split(",")])
     options = parser.parse_args()
     for name in options.case or CASES:
         if name not in CASES:
             parser.error(f"no case {name}: there are {', '.join(CASES)}")
-        _, sizes, _, (unit, _), aim = CASES[name]
-        sizes = options.sizes or sizes
-        runs: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
+        case = CASES[name]
+        sizes = options.sizes or list(case.lengths)
+        for size in sizes:
+            if size not in case.lengths:
+                parser.error(f"{name} has no size {size}: it has {', '.join(map(str, case.lengths))}")
+        runs: dict[int, list[list[dict]]] = {size: [] for size in sizes}
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(1 if options.count else options.rounds):
                 for size in sizes:
-                    runs[size].append(difference(options, name, size, pathlib.Path(folder)))
-        main_key = "Ir" if options.count else "ns"
-        print(f"{name}: {aim}")
-        first = statistics.median(one[main_key] for one in runs[sizes[0]])
+                    runs[size].append(both(options, case, size, pathlib.Path(folder)))
+        print(f"{name}: {case.aim}")
+        base = case.base if case.base in sizes else sizes[0]
+        done = {size: case.units(all[0][1]) - case.units(all[0][0]) for size, all in runs.items()}
+        key = "Ir" if options.count else "ns"
+        ways = [min] if options.count else [min, statistics.median]
+        first = [cost(runs[base], done[base], key, of) for of in ways]
         for size in sizes:
-            costs = [one[main_key] for one in runs[size]]
-            cost, last = statistics.median(costs), runs[size][-1]
-            line = f"{size:6} {name:7} {cost:8.0f} {'instructions' if options.count else 'ns'} a {unit}"
-            line += f" ({min(costs):.0f}..{max(costs):.0f}), {cost / first:.2f} x,"
+            costs = [cost(runs[size], done[size], key, of) for of in ways]
+            ratios = [f"{now / than:.2f} x" for now, than in zip(costs, first)]
+            line = f"{size:6} {name:7} {costs[0]:8.0f} "
             if options.count:
-                line += f" {last['DLmr']:.2f} missed reads, {last['DLmw']:.2f} writes,"
-            print(f"{line} {last['mib']:.0f} MiB, {last['units']:.0f} {unit}s", flush=True)
+                missed = [cost(runs[size], done[size], kind, min) for kind in ("DLmr", "DLmw")]
+                line += f"instructions a {case.unit}, {ratios[0]}, "
+                line += f"{missed[0]:.2f} missed reads, {missed[1]:.2f} writes,"
+            else:
+                line += f"ns a {case.unit}, {ratios[0]}, median {costs[1]:.0f} ns, {ratios[1]},"
+            memory = runs[size][-1][1]["cost"]["peak_rss_bytes"] / 2**20
+            print(f"{line} {memory:.0f} MiB, {done[size]} {case.unit}s", flush=True)
 
 
 if __name__ == "__main__":

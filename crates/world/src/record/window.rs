@@ -282,8 +282,9 @@ mod tests {
                 let wanted: Vec<f64> =
                     model.iter().map(|rows| rows[row].0 + 1e3 * f64::from(rows[row].1)).collect();
                 prop_assert_eq!(values, wanted);
-                let times = told.points.iter().zip(1..);
-                prop_assert!(times.into_iter().all(|(point, i)| point.t == f64::from(i) * 0.1));
+                let times: Vec<f64> = told.points.iter().map(|point| point.t).collect();
+                let ends: Vec<f64> = (1..=end as u32).map(|i| f64::from(i) * 0.1).collect();
+                prop_assert_eq!(times, ends);
             }
         }
     }
