@@ -5,6 +5,7 @@
 //! Not here: distributions' points and series (see [`crate::table`]).
 
 mod cell;
+mod indented;
 mod places;
 mod read;
 mod rows;
@@ -14,7 +15,8 @@ pub(crate) use cell::qdisc;
 pub(crate) use read::{Summary, read};
 
 use crate::seeds;
-use serde::{Serialize, Serializer};
+use cell::{Leaf, Sink};
+use indented::Indented;
 use serde_json::{Value, json};
 use sojourn_world::{RunResult, ScenarioInfo, Shard};
 use std::io;
@@ -31,31 +33,6 @@ pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
     let mut text = Vec::new();
     write(&mut text, info, results).expect("memory takes all that is written");
     String::from_utf8(text).expect("JSON is text")
-}
-
-/// The runs, which become JSON one at a time: as values they are many times as large.
-struct Cells<'a>(&'a [RunResult]);
-
-impl Serialize for Cells<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.0.iter().map(cell::json))
-    }
-}
-
-/// The root, with its members in the format's order.
-#[derive(Serialize)]
-struct Root<'a> {
-    format: &'a str,
-    scenario: &'a str,
-    version: u32,
-    cells: Cells<'a>,
-    over_seeds: Vec<Value>,
-    title: &'a str,
-    description: &'a str,
-    axes: Vec<Value>,
-    source: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shard: Option<Value>,
 }
 
 /// The same, written bit by bit.
@@ -76,20 +53,21 @@ pub(crate) fn write(
     if results.len() > MOST {
         return write_tables(&mut to, info, results, axes, shard);
     }
-    let root = Root {
-        format: FORMAT,
-        scenario: &info.name,
-        version: info.version,
-        cells: Cells(results),
-        over_seeds: seeds::over_seeds(results),
-        title: &info.title,
-        description: &info.description,
-        axes,
-        source: info.source.as_deref(),
-        shard,
-    };
-    serde_json::to_writer_pretty(&mut to, &root)?;
-    to.write_all(b"\n")
+    let mut root = Indented::new(&mut to);
+    root.value("format", Leaf::Text(FORMAT));
+    root.value("scenario", Leaf::Text(&info.name));
+    root.value("version", Leaf::Whole(info.version.into()));
+    root.objects("cells", results, cell::cell);
+    let over_seeds = seeds::over_seeds(results).into();
+    root.value("over_seeds", Leaf::Value(&over_seeds));
+    root.value("title", Leaf::Text(&info.title));
+    root.value("description", Leaf::Text(&info.description));
+    root.value("axes", Leaf::Value(&axes.into()));
+    root.value("source", Leaf::Value(&json!(info.source)));
+    if let Some(shard) = &shard {
+        root.value("shard", Leaf::Value(shard));
+    }
+    root.finish()
 }
 
 /// The same as tables.

@@ -21,8 +21,8 @@ pub(super) enum Leaf<'a> {
     Text(&'a str),
     /// An object without members.
     Object,
-    /// A list.
-    List(&'a Value),
+    /// Anything else.
+    Value(&'a Value),
 }
 
 impl Leaf<'_> {
@@ -35,7 +35,7 @@ impl Leaf<'_> {
             Self::Flag(on) => serde_json::to_writer(to, &on),
             Self::Text(text) => serde_json::to_writer(to, text),
             Self::Object => serde_json::to_writer(to, &json!({})),
-            Self::List(list) => serde_json::to_writer(to, list),
+            Self::Value(value) => serde_json::to_writer(to, value),
         };
         written.expect("memory takes all that is written");
     }
@@ -49,13 +49,6 @@ pub(super) trait Sink {
     fn end(&mut self);
     /// A value.
     fn value(&mut self, key: &str, value: Leaf<'_>);
-}
-
-/// As JSON.
-pub(super) fn json(run: &RunResult) -> Value {
-    let mut tree = Tree::default();
-    cell(run, &mut tree);
-    tree.own.into()
 }
 
 /// Writes a queue as `tc -s -j qdisc` prints it, without the device's fields.
@@ -131,7 +124,7 @@ impl Sink for Tree {
             Leaf::Flag(on) => json!(on),
             Leaf::Text(text) => json!(text),
             Leaf::Object => json!({}),
-            Leaf::List(list) => list.clone(),
+            Leaf::Value(value) => value.clone(),
         };
         self.own.insert(key.to_owned(), value);
     }
@@ -202,8 +195,8 @@ fn stations(radio: &Stations, to: &mut dyn Sink) {
     let places = radio.places.iter().map(|place| json!([place.x, place.y]));
     to.value("range_m", Leaf::Number(radio.range));
     to.value("sense_m", Leaf::Number(radio.sense));
-    to.value("places_m", Leaf::List(&places.collect()));
-    to.value("hops", Leaf::List(&radio.hops.iter().map(hop).collect()));
+    to.value("places_m", Leaf::Value(&places.collect()));
+    to.value("hops", Leaf::Value(&radio.hops.iter().map(hop).collect()));
 }
 
 /// The figures of a part that are wanted, by their keys.
@@ -273,7 +266,7 @@ fn field(to: &mut dyn Sink, field: &Field) {
                 Value::from(tree.own)
             };
             groups = list.iter().map(group).collect();
-            Leaf::List(&groups)
+            Leaf::Value(&groups)
         }
     };
     to.value(&field.name, value);

@@ -245,7 +245,7 @@ fn number(value: &Leaf<'_>) -> Option<f64> {
         Leaf::Whole(number) => Some(number as f64),
         Leaf::Signed(number) => Some(number as f64),
         Leaf::Number(number) => Some(number),
-        Leaf::Flag(_) | Leaf::Text(_) | Leaf::Object | Leaf::List(_) => None,
+        Leaf::Flag(_) | Leaf::Text(_) | Leaf::Object | Leaf::Value(_) => None,
     }
 }
 
@@ -290,7 +290,7 @@ impl InQueue {
             Leaf::Number(number) => QdiscValue::Float(number),
             Leaf::Flag(on) => QdiscValue::Bool(on),
             Leaf::Text(text) => QdiscValue::Text(text.to_owned()),
-            Leaf::Object | Leaf::List(_) => return None,
+            Leaf::Object | Leaf::Value(_) => return None,
         };
         Some(())
     }
