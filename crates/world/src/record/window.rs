@@ -185,8 +185,8 @@ impl<const N: usize> Rows<N> {
             });
         }
         // The next interval holds `now`, or is the first after the last.
-        let passed = (now - self.ends).as_nanos().div_ceil(self.every.as_nanos());
-        let passed = passed.min(u64::from(self.count - self.over));
+        let behind = (now - self.ends).as_nanos();
+        let passed = (behind.div_ceil(self.every.as_nanos())).min((self.count - self.over).into());
         self.over += passed as u32;
         self.ends += self.every * passed;
     }
