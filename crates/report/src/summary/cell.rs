@@ -95,41 +95,6 @@ impl Sink for Text<'_> {
     }
 }
 
-/// Objects that grow.
-#[derive(Default)]
-struct Tree {
-    own: Map<String, Value>,
-    /// Those around it, each with the key under which what is in it goes.
-    around: Vec<(Map<String, Value>, String)>,
-}
-
-impl Sink for Tree {
-    fn begin(&mut self, key: &str) {
-        let around = std::mem::take(&mut self.own);
-        self.around.push((around, key.to_owned()));
-    }
-
-    fn end(&mut self) {
-        if let Some((around, key)) = self.around.pop() {
-            let own = std::mem::replace(&mut self.own, around);
-            self.own.insert(key, own.into());
-        }
-    }
-
-    fn value(&mut self, key: &str, value: Leaf<'_>) {
-        let value = match value {
-            Leaf::Whole(number) => json!(number),
-            Leaf::Signed(number) => json!(number),
-            Leaf::Number(number) => json!(number),
-            Leaf::Flag(on) => json!(on),
-            Leaf::Text(text) => json!(text),
-            Leaf::Object => json!({}),
-            Leaf::Value(value) => value.clone(),
-        };
-        self.own.insert(key.to_owned(), value);
-    }
-}
-
 /// Writes a run.
 pub(super) fn cell(run: &RunResult, to: &mut dyn Sink) {
     to.value("world", Leaf::Text(run.world.as_str()));
@@ -258,16 +223,26 @@ fn field(to: &mut dyn Sink, field: &Field) {
         QdiscValue::Bool(on) => Leaf::Flag(*on),
         QdiscValue::Text(text) => Leaf::Text(text),
         QdiscValue::Groups(list) => {
-            let group = |group: &Vec<Field>| {
-                let mut tree = Tree::default();
-                for field in group {
-                    self::field(&mut tree, field);
-                }
-                Value::from(tree.own)
-            };
-            groups = list.iter().map(group).collect();
+            groups = groups_of(list);
             Leaf::Value(&groups)
         }
     };
     to.value(&field.name, value);
+}
+
+fn groups_of(list: &[Vec<Field>]) -> Value {
+    let value = |value: &QdiscValue| match value {
+        QdiscValue::Int(number) => json!(number),
+        QdiscValue::Float(number) => json!(number),
+        QdiscValue::Bool(on) => json!(on),
+        QdiscValue::Text(text) => json!(text),
+        QdiscValue::Groups(list) => groups_of(list),
+    };
+    let group = |fields: &Vec<Field>| {
+        let members = fields
+            .iter()
+            .map(|field| (field.name.to_string(), value(&field.value)));
+        Value::from(members.collect::<Map<_, _>>())
+    };
+    list.iter().map(group).collect()
 }
