@@ -51,7 +51,7 @@ enum Buckets {
     Counts(Vec<u32>),
 }
 
-/// So many values are kept one by one: they take a third of the memory of the counts up to 15 ms.
+/// So many values are kept one by one: they take two fifths of the memory of counts up to 15 ms.
 const FIRST: usize = 64 * WAITING;
 const _: () = assert!(place(LARGEST.as_micros()) <= u16::MAX as usize);
 
