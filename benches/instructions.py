@@ -239,7 +239,8 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("case", nargs="*", help=" ".join([*CASES, "flows-N shares-N links-N radios-N"]))
+    sized = "flows-N shares-N links-N radios-N"
+    parser.add_argument("case", nargs="*", help=" ".join([*CASES, sized]))
     parser.add_argument("--check", action="store_true", help="hold them to what was recorded")
     parser.add_argument("--record", metavar="REASON", help="record them")
     parser.add_argument("--against", metavar="COMMIT", help="count that commit's program too")

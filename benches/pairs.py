@@ -78,7 +78,8 @@ def main():
     )
     parser.add_argument("before", help="a program, a commit, or .")
     parser.add_argument("after", help="a program, a commit, or .")
-    parser.add_argument("case", nargs="*", help=" ".join([*CASES, "flows-N shares-N links-N radios-N"]))
+    sized = "flows-N shares-N links-N radios-N"
+    parser.add_argument("case", nargs="*", help=" ".join([*CASES, sized]))
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     if options.rounds < 2:

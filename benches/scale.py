@@ -35,6 +35,11 @@ from cases import CACHES, flows, links, radios, shares
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+def packets(result: dict) -> int:
+    """Packets of the bottleneck."""
+    return result["cost"]["bottleneck_packets"]
+
+
 def sent(result: dict) -> int:
     """Packets that all queues sent."""
     return sum(link["dequeued_packets"] for link in result["links"].values())
@@ -52,11 +57,6 @@ class Case(NamedTuple):
     #: What is counted.
     units: Callable[[dict], int]
     aim: str
-
-
-def packets(result: dict) -> int:
-    """Packets of the bottleneck."""
-    return result["cost"]["bottleneck_packets"]
 
 
 CASES = {
@@ -137,7 +137,8 @@ def main() -> None:
         sizes = options.sizes or list(case.lengths)
         for size in sizes:
             if size not in case.lengths:
-                parser.error(f"{name} has no size {size}: it has {', '.join(map(str, case.lengths))}")
+                known = ", ".join(map(str, case.lengths))
+                parser.error(f"{name} has no size {size}: it has {known}")
         runs: dict[int, list[list[dict]]] = {size: [] for size in sizes}
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(1 if options.count else options.rounds):

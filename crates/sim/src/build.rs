@@ -116,8 +116,8 @@ fn sending(cell: &Cell) -> Sending {
     }
 }
 
-/// About what a connection needs beside its endpoints, mostly for its histogram, and what a link
-/// does for its packets.
+/// About what a connection needs beside its endpoints, mostly for its scoreboard and recorder, and
+/// what a link does for its packets.
 const BYTES_A_CONNECTION: usize = 8 << 10;
 const BYTES_A_LINK: usize = 64 << 10;
 

@@ -286,6 +286,9 @@ mod tests {
                 let ends: Vec<f64> = (1..=end as u32).map(|i| f64::from(i) * 0.1).collect();
                 prop_assert_eq!(times, ends);
             }
+            // Only those take memory in which something was added.
+            let filled = model.iter().filter(|rows| rows.iter().any(|told| *told != (0.0, 0)));
+            prop_assert_eq!(rows.done.len(), filled.count());
         }
     }
 }
